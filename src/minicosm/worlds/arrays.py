@@ -1,0 +1,143 @@
+"""The array type of world parameters, and the checks that every world makes of what it is given."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+AnyArray = jax.Array | np.ndarray
+
+
+def is_concrete(*arrays: Any) -> bool:
+    """Whether the values are known now (False while JAX traces a program)."""
+    return not any(isinstance(array, jax.core.Tracer) for array in arrays)
+
+
+def parameter(name: str, value: Any, shape: Sequence[int | None]) -> AnyArray:
+    """`value` as an array of the given shape (None: any positive size) with nonnegative finite entries.
+
+    Known values are stored as NumPy arrays in the precision they came in, so that the same world
+    computes in float32 by default and in float64 under `jax.enable_x64(True)`.
+    """
+    if is_concrete(value):
+        try:
+            value = np.asarray(value)
+        except ValueError:
+            raise ValueError(f"{name} is not a rectangular array of numbers") from None
+        if value.dtype.kind not in "biuf":
+            raise ValueError(f"{name} has dtype {value.dtype}; it must hold real numbers")
+        if value.dtype not in (np.float32, np.float64):
+            value = value.astype(np.float64)
+    wanted = tuple(shape)
+    fits = len(value.shape) == len(wanted) and all(
+        size >= 1 and (want is None or size == want)
+        for size, want in zip(value.shape, wanted, strict=True)
+    )
+    if not fits:
+        text = ", ".join("any" if size is None else str(size) for size in wanted)
+        raise ValueError(f"{name} has shape {value.shape}; it must have shape ({text})")
+    if is_concrete(value):
+        if not np.isfinite(value).all():
+            where = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
+            raise ValueError(f"{name}{list(where)} is {value[where]}; every entry must be finite")
+        if (value < 0).any():
+            where = tuple(int(i) for i in np.argwhere(value < 0)[0])
+            raise ValueError(f"{name}{list(where)} is {value[where]:g}; no entry may be negative")
+    return value
+
+
+def check_distribution(name: str, value: AnyArray, *, columns: bool) -> None:
+    """Raise unless `value` (each column of it, along axis 0) sums to one."""
+    if not is_concrete(value):
+        return
+    tolerance = 1e-5 if value.dtype == np.float32 else 1e-8
+    sums = np.asarray(value, np.float64).sum(axis=0 if columns else None)
+    off = np.abs(sums - 1) > tolerance
+    if not off.any():
+        return
+    if columns:
+        where = tuple(int(i) for i in np.argwhere(off)[0])
+        index = ", ".join([":", *map(str, where)])
+        raise ValueError(
+            f"{name}[{index}] sums to {sums[where]:.6g}; every column of {name} must sum to 1"
+        )
+    raise ValueError(f"{name} sums to {float(sums):.6g}; it must sum to 1")
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """`value` as a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+    return int(value)
+
+
+def check_positive(name: str, value: float) -> None:
+    """Raise unless `value` is a positive finite number (values under a trace are trusted)."""
+    if is_concrete(value) and not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} is {value}; it must be a positive number")
+
+
+def check_tokens(
+    tokens: Any, observed: Any, vocab: int
+) -> tuple[Int[AnyArray, " T"], Bool[AnyArray, " T"] | None]:
+    """Tokens and mask of one sequence, with every fault that can be seen now reported.
+
+    While JAX traces, values cannot be inspected; there a token outside the vocabulary has
+    probability zero in every state.
+    """
+    tokens = tokens if hasattr(tokens, "dtype") else np.asarray(tokens)
+    if len(tokens.shape) != 1:
+        raise ValueError(
+            f"tokens have shape {tokens.shape}; one sequence has shape (T,), use jax.vmap for batches"
+        )
+    if tokens.shape[0] == 0:
+        raise ValueError("the sequence is empty; it must have at least one token")
+    if not jnp.issubdtype(tokens.dtype, jnp.integer):
+        raise ValueError(f"tokens have dtype {tokens.dtype}; they must be integers")
+    if observed is not None:
+        observed = observed if hasattr(observed, "dtype") else np.asarray(observed)
+        if observed.shape != tokens.shape or observed.dtype != bool:
+            raise ValueError(
+                f"observed has shape {observed.shape} and dtype {observed.dtype}; "
+                f"it must be boolean of shape {tokens.shape}"
+            )
+    if is_concrete(tokens, observed):
+        values = np.asarray(tokens)
+        bad = (values < 0) | (values >= vocab)
+        if observed is not None:
+            bad = bad & np.asarray(observed)
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise ValueError(
+                f"token {values[at]} at index {at} is outside the vocabulary 0..{vocab - 1}"
+            )
+    return tokens, observed
+
+
+def embed_rows(
+    rows: Float[Array, "vocab *E"], tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None
+) -> Float[Array, "T *E"]:
+    """`rows[token]`; zero for a token outside the vocabulary, ones where it is not observed."""
+    tokens = jnp.asarray(tokens)
+    extra = (1,) * (rows.ndim - 1)
+    known = ((tokens >= 0) & (tokens < rows.shape[0])).reshape(-1, *extra)
+    embedded = jnp.where(known, rows[jnp.clip(tokens, 0, rows.shape[0] - 1)], 0)
+    if observed is not None:
+        embedded = jnp.where(jnp.asarray(observed).reshape(-1, *extra), embedded, 1)
+    return embedded
+
+
+def check_embeddings(embeddings: Any, width: int) -> Float[Array, "T E"]:
+    """Embeddings of one sequence: nonnegative rows of the given width."""
+    if len(embeddings.shape) != 2 or embeddings.shape[0] == 0 or embeddings.shape[1] != width:
+        raise ValueError(
+            f"embeddings have shape {embeddings.shape}; they must have shape (T, {width}) with T >= 1"
+        )
+    if is_concrete(embeddings):
+        values = np.asarray(embeddings)
+        if not np.isfinite(values).all() or (values < 0).any():
+            raise ValueError("embeddings must be finite and nonnegative")
+    return jnp.asarray(embeddings)
