@@ -1,0 +1,345 @@
+"""The command line: `minicosm list | show | check | report | sample`.
+
+Exit code 0: all requested claims came out as registered; 1: one did not; 2: bad input;
+130: interrupted. Every command imports what it needs when it runs, so that `list` is immediate.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from tyro.conf import Positional, arg, subcommand
+
+from minicosm import __version__
+from minicosm.lab.claims import LabError, ProfileName
+from minicosm.lab.executors import ExecutorName
+
+Json = Annotated[bool, arg(help="Print one JSON document on standard output, nothing else.")]
+Profile = Annotated[
+    ProfileName,
+    arg(help="How large: smoke (seconds), laptop (minutes on two cores), paper (for a GPU)."),
+]
+
+
+@dataclass
+class List:
+    """List the studies and their claims, with the registered verdict of each."""
+
+    study: Annotated[Positional[str], arg(help="Only this study.", metavar="[STUDY]")] = ""
+    json: Json = False
+
+    def run(self) -> int:
+        from minicosm.lab.catalogue import print_list
+        from minicosm.studies import STUDIES
+
+        print_list(STUDIES, self.study, self.json)
+        return 0
+
+
+@dataclass
+class Show:
+    """Show a claim: what it says, what decides it, its last verdict, and how to rerun it."""
+
+    claim: Annotated[Positional[str], arg(help="Its id, or the end of its id if that is unique.")]
+    profile: Profile = "laptop"
+    json: Json = False
+
+    def run(self) -> int:
+        from minicosm.lab.catalogue import print_claim, select
+        from minicosm.lab.store import Store, home
+        from minicosm.studies import STUDIES
+
+        selection = select(STUDIES, [self.claim])
+        if len(selection) != 1:
+            raise LabError(f"{self.claim!r} is a study; list its claims by: minicosm list")
+        print_claim(Store(home()), *selection[0], self.profile, self.json)
+        return 0
+
+
+@dataclass
+class Check:
+    """Run the trials that the claims need, judge the claims, and compare with what is registered.
+
+    Finished trials are kept in $MINICOSM_HOME (default: .minicosm in the current folder); the
+    same command continues where an interrupted one stopped.
+    """
+
+    names: Annotated[
+        Positional[tuple[str, ...]],
+        arg(help="Studies or claims; without any, everything.", metavar="[STUDY or CLAIM ...]"),
+    ] = ()
+    profile: Profile = "laptop"
+    jobs: Annotated[
+        int | None,
+        arg(help="Trials at once. Without it: one, or all that the cluster admits with ray."),
+    ] = None
+    seed: Annotated[int, arg(help="Seed of all randomness.")] = 0
+    executor: Annotated[
+        ExecutorName, arg(help="Where trials run: on this machine or on a Ray cluster.")
+    ] = "local"
+    force: Annotated[bool, arg(help="Run stored trials again.")] = False
+    json: Json = False
+    debug: Annotated[bool, arg(help="Print the traceback of what raised.")] = False
+
+    def run(self) -> int:
+        from rich.console import Console
+
+        from minicosm.lab.catalogue import print_json, select
+        from minicosm.lab.display import Display, print_verdicts
+        from minicosm.lab.run import check
+        from minicosm.lab.store import Store, home
+        from minicosm.studies import STUDIES
+
+        _require_seed(self.seed)
+        selection = select(STUDIES, self.names)
+        store = Store(home())
+        try:
+            checked = check(
+                selection,
+                self.profile,
+                self.seed,
+                store,
+                jobs=self.jobs,
+                executor=self.executor,
+                display=Display(),
+                force=self.force,
+            )
+        except KeyboardInterrupt:
+            _say(f"stopped; finished trials are kept in {store.path}; the same command continues.")
+            return 130
+        if self.json:
+            print_json([item.record() for item in checked])
+        else:
+            print_verdicts(Console(highlight=False), checked)
+        if self.debug or os.environ.get("MINICOSM_DEBUG"):
+            for item in checked:
+                if item.error is not None and item.error.trace:
+                    print(f"\n{item.claim.id}\n{item.error.trace}", file=sys.stderr)
+        return 0 if all(item.as_registered for item in checked) else 1
+
+
+@dataclass
+class Report:
+    """Write the lab book: one HTML file with every verdict, its numbers and its figure."""
+
+    out: Annotated[
+        Path | None, arg(help="The file. Without it: lab-book.html in $MINICOSM_HOME.")
+    ] = None
+    profile: Profile = "laptop"
+    open: Annotated[bool, arg(help="Open it in the browser.")] = False
+
+    def run(self) -> int:
+        from minicosm.lab.report import write_report
+        from minicosm.lab.store import Store, home
+        from minicosm.studies import STUDIES
+
+        store = Store(home())
+        out = self.out or store.path / "lab-book.html"
+        write_report(store, STUDIES, self.profile, out)
+        print(out)
+        if self.open:
+            import webbrowser
+
+            webbrowser.open(out.resolve().as_uri())
+        return 0
+
+
+@dataclass(kw_only=True)
+class Corpus:
+    """The options that every sampled corpus has."""
+
+    out: Annotated[Path, arg(help="The file; it ends in .parquet, .jsonl or .npz.")]
+    vocab: Annotated[int, arg(help="Number of tokens.")] = 10
+    length: Annotated[int, arg(help="Tokens per sequence.")] = 128
+    count: Annotated[int, arg(help="Number of sequences.")] = 1000
+    seed: Annotated[int, arg(help="Seed of the world and of the sequences.")] = 0
+    transition_temperature: Annotated[float, arg(help="Low: moves are nearly certain.")] = 0.01
+    emission_temperature: Annotated[float, arg(help="Low: nearly one token per state.")] = 0.01
+    start_temperature: Annotated[float, arg(help="High: the start is nearly uniform.")] = 10.0
+
+    def write(self, kind: str, **sizes: int) -> int:
+        """Draw a world of this kind, sample it and write the corpus."""
+        from minicosm.lab.export import export, require_format
+
+        require_format(self.out)
+        _require_seed(self.seed)
+        for name, value in (("length", self.length), ("count", self.count)):
+            if value < 1:
+                raise LabError(f"{name} is {value}; it must be at least 1.")
+        import jax
+
+        from minicosm import worlds
+
+        world_key, data_key = jax.random.split(jax.random.key(self.seed))
+        temperatures = {
+            "transition_temperature": self.transition_temperature,
+            "emission_temperature": self.emission_temperature,
+            "start_temperature": self.start_temperature,
+        }
+        sizes = {**sizes, "vocab": self.vocab}
+        make: Any = {"hmm": worlds.HMM, "memory-hmm": worlds.MemoryHMM}[kind]
+        try:
+            world = make.random(world_key, **sizes, **temperatures)
+        except ValueError as error:
+            raise LabError(f"{error}.") from None
+        metadata = {
+            "world": kind,
+            **sizes,
+            **temperatures,
+            "length": self.length,
+            "seed": self.seed,
+            "minicosm": __version__,
+            "parameters": {name: array.tolist() for name, array in world.parameters().items()},
+        }
+        export(self.out, _sequences(world, data_key, self.length, self.count), metadata)
+        print(f"{self.out}: {self.count} sequences of {self.length} tokens", file=sys.stderr)
+        return 0
+
+
+@dataclass(kw_only=True)
+class SampleHMM(Corpus):
+    """Sample a random hidden Markov world into a file: columns `tokens` and `hidden`.
+
+    `hidden` has one entry more than `tokens`: the state before the first token emits nothing.
+    """
+
+    hidden: Annotated[int, arg(help="Number of hidden states.")] = 8
+
+    def run(self) -> int:
+        return self.write("hmm", hidden=self.hidden)
+
+
+@dataclass(kw_only=True)
+class SampleMemoryHMM(Corpus):
+    """Sample a random memory world into a file: columns `tokens`, `hidden` and `memory`.
+
+    `memory` has the value of every memory cell, which never changes along a sequence.
+    """
+
+    hidden: Annotated[int, arg(help="Number of hidden states per cell.")] = 4
+    memory: Annotated[int, arg(help="Number of values of a memory cell.")] = 3
+    cells: Annotated[int, arg(help="Number of memory cells.")] = 1
+
+    def run(self) -> int:
+        return self.write("memory-hmm", hidden=self.hidden, memory=self.memory, cells=self.cells)
+
+
+@dataclass
+class Sample:
+    """Sample a random world into a file that any framework can train on."""
+
+    world: (
+        Annotated[SampleHMM, subcommand("hmm", prefix_name=False)]
+        | Annotated[SampleMemoryHMM, subcommand("memory-hmm", prefix_name=False)]
+    )
+
+    def run(self) -> int:
+        return self.world.run()
+
+
+Command = (
+    Annotated[List, subcommand("list")]
+    | Annotated[Show, subcommand("show")]
+    | Annotated[Check, subcommand("check")]
+    | Annotated[Report, subcommand("report")]
+    | Annotated[Sample, subcommand("sample")]
+)
+
+EXAMPLES = {
+    "": "minicosm check --profile smoke && minicosm report --profile smoke --open",
+    "list": "minicosm list head-and-prompt-tuning",
+    "show": "minicosm show head-tuning/theorem-3.3",
+    "check": "minicosm check head-and-prompt-tuning --profile laptop --jobs 2",
+    "report": "minicosm report --profile laptop --open",
+    "sample": "minicosm sample hmm --hidden 8 --vocab 10 --count 1000 --out corpus.parquet",
+    "sample hmm": "minicosm sample hmm --hidden 8 --vocab 10 --length 128 --count 1000 "
+    "--seed 0 --out corpus.parquet",
+    "sample memory-hmm": "minicosm sample memory-hmm --hidden 4 --memory 3 --cells 2 "
+    "--out corpus.jsonl",
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Entry point of the command `minicosm`; always ends by `SystemExit`."""
+    words = sys.argv[1:] if argv is None else argv
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except LabError as error:
+        _say(str(error))
+        code = 2
+    except KeyboardInterrupt:
+        _say("stopped.")
+        code = 130
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    raise SystemExit(code)
+
+
+def _run(words: list[str]) -> int:
+    if words == ["--version"]:
+        print(f"minicosm {__version__}")
+        return 0
+    try:
+        command: Any = tyro.cli(
+            Command,  # type: ignore[arg-type]
+            prog="minicosm",
+            description="Small worlds in which everything about language is known exactly, "
+            "and the claims about them that run.",
+            args=words or ["--help"],
+            config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
+        )
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            chosen = " ".join(word for word in words[:2] if not word.startswith("-"))
+            print(f"example: {EXAMPLES.get(chosen) or EXAMPLES[chosen.split(' ')[0]]}")
+        raise
+    return command.run()
+
+
+def _sequences(world: Any, key: Any, length: int, count: int) -> Iterator[dict[str, Any]]:
+    """The columns of `count` sequences, in chunks of bounded size.
+
+    Sequence i has the key fold_in(key, i): it is the same whatever the count and the chunk.
+    """
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from rich.console import Console
+    from rich.progress import track
+
+    size = min(count, max(1, 2**20 // length))
+
+    @jax.jit
+    def draw(first: Any) -> Any:
+        keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(first + jnp.arange(size))
+        return jax.vmap(lambda k: world.sample(k, length))(keys)
+
+    console = Console(stderr=True)
+    starts = range(0, count, size)
+    shown = console.is_terminal and len(starts) > 4
+    for first in track(starts, "sampling", console=console, transient=True, disable=not shown):
+        sample = draw(first)
+        yield {
+            name: np.asarray(column)[: count - first] for name, column in sample._asdict().items()
+        }
+
+
+def _require_seed(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise LabError(f"seed is {seed}; it must be a whole number from 0 to 2^32 - 1.")
+
+
+def _say(sentence: str) -> None:
+    print(f"minicosm: {sentence}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

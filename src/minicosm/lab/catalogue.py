@@ -1,0 +1,169 @@
+"""Find claims by name, and print studies and claims for people and for programs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table as Grid
+
+from minicosm.lab.claims import Claim, LabError, ProfileName, Study, Table
+from minicosm.lab.display import COLOURS
+from minicosm.lab.encoding import for_readers
+from minicosm.lab.numbers import number, seconds
+from minicosm.lab.run import recall
+from minicosm.lab.store import Store
+
+
+def select(studies: Sequence[Study], names: Iterable[str]) -> list[tuple[Study, Claim]]:
+    """The claims that the names mean, each once, in order; without names, all of them.
+
+    A name is a study, a claim's id, or the end of an id (from a `/` on) that only one claim has.
+    """
+    every = [(study, claim) for study in studies for claim in study.claims]
+    seen: dict[str, Study] = {}
+    for study, claim in every:
+        if claim.id in seen:
+            raise LabError(f"two studies have a claim {claim.id!r}; ids must be unique.")
+        seen[claim.id] = study
+    names = list(names)
+    if not names:
+        return every
+    chosen: dict[str, tuple[Study, Claim]] = {}
+    for name in names:
+        found = [pair for pair in every if name in (pair[0].name, pair[1].id)]
+        if not found:
+            found = [pair for pair in every if pair[1].id.endswith(f"/{name}")]
+            if len(found) > 1:
+                ids = ", ".join(claim.id for _, claim in found)
+                raise LabError(f"{name!r} may mean any of {ids}; give the whole id.")
+        if not found and name not in (study.name for study in studies):
+            raise LabError(_unknown(name, studies, [claim.id for _, claim in every]))
+        chosen |= {claim.id: (study, claim) for study, claim in found}
+    return list(chosen.values())
+
+
+def _unknown(name: str, studies: Sequence[Study], ids: Sequence[str]) -> str:
+    known = {candidate: candidate for candidate in (*(study.name for study in studies), *ids)}
+    for full in ids:
+        known.setdefault(full.rpartition("/")[2], full)
+    near = difflib.get_close_matches(name, known, n=6, cutoff=0.55)
+    suggestions = list(dict.fromkeys(known[match] for match in near))[:3]
+    if suggestions:
+        return f"there is no study or claim {name!r}; did you mean {' or '.join(suggestions)}?"
+    return f"there is no study or claim {name!r}; see all of them by: minicosm list"
+
+
+def print_json(document: Any) -> None:
+    """One JSON document; NaN and infinities are the strings NaN, Infinity and -Infinity."""
+    print(json.dumps(for_readers(document), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_list(studies: Sequence[Study], name: str, as_json: bool) -> None:
+    """The studies (or the one of that name), with their claims."""
+    if name:
+        if name not in [study.name for study in studies]:
+            raise LabError(_unknown(name, studies, ()))
+        studies = [study for study in studies if study.name == name]
+    if as_json:
+        print_json([_study_record(study) for study in studies])
+        return
+    console = Console(highlight=False)
+    for study in studies:
+        console.print(f"[bold]{escape(study.name)}[/]  {escape(study.title)}")
+        console.print(f"{escape(study.source)}\n", style="dim")
+        grid = Grid.grid(padding=(0, 2, 0, 0))
+        grid.add_column(overflow="fold", max_width=36)
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for claim in study.claims:
+            colour = COLOURS[claim.expected]
+            erratum = " [dim](erratum)[/]" if claim.erratum else ""
+            grid.add_row(
+                escape(claim.id),
+                f"[{colour}]{claim.expected}[/]",
+                escape(claim.title) + erratum,
+            )
+        console.print(Padding(grid, (0, 0, 1, 2)))
+
+
+def _study_record(study: Study) -> dict[str, Any]:
+    return {
+        "name": study.name,
+        "title": study.title,
+        "source": study.source,
+        "about": study.about,
+        "claims": [_claim_record(claim) for claim in study.claims],
+    }
+
+
+def _claim_record(claim: Claim) -> dict[str, Any]:
+    names = ("id", "title", "kind", "source", "statement", "criterion", "erratum", "corrected_by")
+    return {**{name: getattr(claim, name) for name in names}, "registered": claim.expected}
+
+
+def command(claim: Claim, profile: ProfileName, seed: int) -> str:
+    """The command that checks the claim again."""
+    return f"minicosm check {claim.id} --profile {profile} --seed {seed}"
+
+
+def print_claim(
+    store: Store, study: Study, claim: Claim, profile: ProfileName, as_json: bool
+) -> None:
+    """A claim and its last verdict at a profile."""
+    last = recall(store, study, claim, profile)
+    current = last is not None and last.code_version == study.code_version()
+    rerun = command(claim, profile, last.seed if last else 0)
+    if as_json:
+        verdict = {**last.record(), "code_is_current": current} if last else None
+        print_json({**_claim_record(claim), "study": study.name, "last": verdict, "rerun": rerun})
+        return
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(claim.id)}[/]  {escape(claim.title)}")
+    console.print(f"{claim.kind} · {escape(claim.source)}\n", style="dim")
+    console.print(f"{claim.statement}\n", markup=False)
+    console.print(f"Decided by: {claim.criterion}", markup=False)
+    console.print(f"Registered: {claim.expected}\n")
+    if claim.erratum:
+        console.print(f"Erratum: {claim.erratum}", markup=False)
+        if claim.corrected_by:
+            console.print(f"Corrected by: {claim.corrected_by}", markup=False)
+        console.print()
+    if last is None or last.outcome is None:
+        console.print(f"Not checked yet at profile {profile}.")
+    else:
+        colour = COLOURS[last.outcome.verdict]
+        console.print(
+            f"Last verdict: [{colour}]{last.outcome.verdict}[/] "
+            f"({profile}, seed {last.seed}, {last.date}, {seconds(last.seconds)})"
+        )
+        if not current:
+            console.print("The code has changed since.", style="yellow")
+        for name, value in last.outcome.numbers.items():
+            console.print(f"  {name}: {number(value)}", markup=False)
+        for table in last.outcome.tables:
+            _print_table(console, table)
+        if last.outcome.remark:
+            console.print(f"\n{last.outcome.remark}", markup=False)
+    console.print(f"\nRun it again: {rerun}", markup=False, soft_wrap=True)
+
+
+def _print_table(console: Console, table: Table) -> None:
+    numeric = [
+        all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))
+    ]
+    grid = Grid(box=None, pad_edge=False, header_style="dim", title=escape(table.title))
+    grid.title_justify = "left"
+    for column, right in zip(table.columns, numeric, strict=True):
+        grid.add_column(escape(column), justify="right" if right else "left")
+    for row in table.rows:
+        grid.add_row(*(escape(number(cell)) for cell in row))
+    console.print()
+    console.print(grid)
+    if table.note:
+        console.print(table.note, style="dim", markup=False)

@@ -1,0 +1,218 @@
+"""Claims, the trials that they need, and the verdicts that they come to.
+
+A claim is one falsifiable sentence with its source, its criterion and a check that can come out
+false. Its trials are the expensive part and are shared between claims; the check is cheap and
+sees nothing but the results of the trials.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+Verdict = Literal["holds", "fails", "undecided"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "fails", "undecided")
+
+ProfileName = Literal["smoke", "laptop", "paper"]
+PROFILES: tuple[ProfileName, ...] = ("smoke", "laptop", "paper")
+
+Kind = Literal["theorem", "lemma", "figure", "experiment", "control", "relation"]
+
+
+class LabError(Exception):
+    """Bad input or an unusable store: one sentence for the user, never a traceback."""
+
+
+class Progress(Protocol):
+    """What a trial calls, a few times per second at most, to say how far it is."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
+
+
+def silent(done: int, total: int, note: str = "") -> None:
+    """A `Progress` that says nothing."""
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What a trial found: JSON-able `numbers` (NaN and infinities included) and plain `arrays`."""
+
+    numbers: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The expensive unit: a module-level function and the frozen dataclass that it is given."""
+
+    run: Callable[[Any, Progress], TrialResult]
+    config: Any
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with an interval, from `count` independent samples."""
+
+    value: float
+    low: float
+    high: float
+    count: int
+
+    @classmethod
+    def of(cls, samples: Any, level: float = 0.95) -> Estimate:
+        """Mean of a 1-D sample with its Student-t interval: mean ± t_{n-1} s / sqrt(n).
+
+        One sample says nothing about the spread: its interval is infinite.
+        """
+        import numpy as np
+
+        sample = np.asarray(samples, dtype=np.float64)
+        if sample.ndim != 1 or sample.size == 0:
+            raise ValueError(f"samples has shape {sample.shape}; a non-empty 1-D sample is needed")
+        if not 0 < level < 1:
+            raise ValueError(f"level is {level}; it must lie strictly between 0 and 1")
+        mean = float(sample.mean())
+        if sample.size == 1:
+            return cls(mean, -float("inf"), float("inf"), 1)
+        from scipy.special import stdtrit
+
+        n = sample.size
+        half = float(stdtrit(n - 1, (1 + level) / 2) * sample.std(ddof=1) / np.sqrt(n))
+        return cls(mean, mean - half, mean + half, n)
+
+
+Cell = str | int | float | Estimate | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the lab book; every row has one cell per column."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for i, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"row {i} of table {self.title!r} has {len(row)} cells; "
+                    f"it must have {len(self.columns)}, one per column"
+                )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check found: the verdict, its headline numbers in order, tables and a remark."""
+
+    verdict: Verdict
+    numbers: Mapping[str, int | float | str | bool | Estimate]
+    tables: tuple[Table, ...] = ()
+    remark: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict is {self.verdict!r}; it must be one of {VERDICTS}")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One falsifiable sentence of the literature and everything needed to judge it.
+
+    `trials(profile, seed)` names the trials; `check` turns their results into an `Outcome`;
+    `expected` is the registered verdict. A non-empty `erratum` says that the printed statement is
+    wrong and why, and `corrected_by` is the id of the claim that states the corrected form.
+    """
+
+    id: str
+    title: str
+    source: str
+    statement: str
+    criterion: str
+    trials: Callable[[ProfileName, int], Mapping[str, Trial]]
+    check: Callable[[Mapping[str, TrialResult]], Outcome]
+    expected: Verdict = "holds"
+    figure: Callable[[Mapping[str, TrialResult]], Figure] | None = None
+    erratum: str = ""
+    corrected_by: str = ""
+    kind: Kind = "theorem"
+
+
+class Study:
+    """The claims of one line of work, in order, and the code that they stand on.
+
+    `code` names the packages and modules whose source makes the code version: a change in any of
+    them gives every trial of the study a new address.
+    """
+
+    def __init__(
+        self, name: str, title: str, source: str, about: str, code: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.source = source
+        self.about = about
+        self.code = tuple(code)
+        self._claims: dict[str, Claim] = {}
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return tuple(self._claims.values())
+
+    def add(self, claim: Claim) -> Claim:
+        """Register a claim; its id must be new."""
+        if claim.id in self._claims:
+            raise ValueError(f"study {self.name!r} already has a claim {claim.id!r}")
+        self._claims[claim.id] = claim
+        return claim
+
+    def claim(
+        self, **fields: Any
+    ) -> Callable[
+        [Callable[[Mapping[str, TrialResult]], Outcome]],
+        Callable[[Mapping[str, TrialResult]], Outcome],
+    ]:
+        """Decorate a check function: `@study.claim(id=..., title=..., trials=..., ...)`."""
+
+        def register(
+            check: Callable[[Mapping[str, TrialResult]], Outcome],
+        ) -> Callable[[Mapping[str, TrialResult]], Outcome]:
+            self.add(Claim(check=check, **fields))
+            return check
+
+        return register
+
+    def code_version(self) -> str:
+        """A short hash of the source files of `code`, wherever they are installed."""
+        digest = hashlib.sha256()
+        for name in sorted(set(self.code)):
+            for relative, path in _sources(name):
+                source = path.read_bytes()
+                digest.update(f"{relative}\0{len(source)}\0".encode())
+                digest.update(source)
+        return digest.hexdigest()[:16]
+
+
+def _sources(name: str) -> Iterator[tuple[str, Path]]:
+    """The `.py` files of a package or module, as (path relative to it, file), not importing it."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None or (spec.origin is None and not spec.submodule_search_locations):
+        raise LabError(f"a study counts {name!r} as its code, but there is no such module")
+    if not spec.submodule_search_locations:
+        yield name, Path(str(spec.origin))
+        return
+    for root in sorted(spec.submodule_search_locations):
+        for path in sorted(Path(root).rglob("*.py")):
+            yield f"{name}/{path.relative_to(root).as_posix()}", path

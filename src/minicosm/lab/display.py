@@ -1,0 +1,134 @@
+"""What a run shows: progress on standard error, and the table of verdicts.
+
+On a terminal there is one line for the whole and one for the trial at hand; elsewhere one plain
+line per trial, so that a log stays readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from minicosm.lab.numbers import number, seconds
+
+if TYPE_CHECKING:
+    from minicosm.lab.executors import Failure
+    from minicosm.lab.run import Checked
+
+COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow", "error": "magenta"}
+
+
+class Display:
+    """Progress of a run, on standard error; `quiet` shows nothing."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._live: Any = None
+        self._whole: Any = None
+        self._current: Any = None
+        self._done = 0
+        self._total = 0
+
+    @contextmanager
+    def trials(self, missing: int, stored: int) -> Iterator[None]:
+        """Around the running of trials."""
+        self._done, self._total = 0, missing
+        if stored:
+            self.console.print(f"{stored} of {stored + missing} trials are in the store already.")
+        if not missing or not self.console.is_terminal or self.console.quiet:
+            yield
+            return
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        with Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=18),
+            TextColumn("{task.fields[count]}"),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+        ) as live:
+            self._live = live
+            self._whole = live.add_task("trials", total=missing, count=f"0/{missing}")
+            self._current = live.add_task("", total=None, count="")
+            try:
+                yield
+            finally:
+                self._live = None
+
+    @contextmanager
+    def claims(self, count: int) -> Iterator[None]:
+        """Around the judging of claims, which is fast but draws figures."""
+        if self.console.is_terminal and not self.console.quiet:
+            with self.console.status(f"judging {count} claims"):
+                yield
+        else:
+            yield
+
+    def progress(self, name: str, done: int, total: int, note: str = "") -> None:
+        """A trial says how far it is."""
+        if self._live is not None:
+            text = f"{name}: {note}" if note else name
+            self._live.update(
+                self._current,
+                description=escape(_shortened(text, max(20, self.console.width - 45))),
+                completed=done,
+                total=total or None,
+                count=f"{done}/{total}" if total else "",
+            )
+
+    def ended(self, name: str, took: float, failure: Failure | None) -> None:
+        """A trial ended."""
+        self._done += 1
+        if self._live is not None:
+            self._live.update(
+                self._whole, completed=self._done, count=f"{self._done}/{self._total}"
+            )
+        if failure is not None:
+            self.console.print(f"error in {escape(failure.sentence)}", style="magenta")
+        elif self._live is None:
+            line = f"trial {self._done}/{self._total}  {name}  ({seconds(took)})"
+            self.console.print(escape(line), soft_wrap=True)
+
+
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
+    """The table of verdicts, grouped by study, within 80 columns, and what went wrong below."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("claim", overflow="fold", max_width=34)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("numbers", overflow="fold")
+    table.add_column("time", justify="right", no_wrap=True)
+    for item in checked:
+        state = item.outcome.verdict if item.outcome else "error"
+        mark = "" if item.as_registered or state == "error" else " (!)"
+        numbers = list(item.outcome.numbers.items())[:2] if item.outcome else []
+        table.add_row(
+            escape(item.claim.id),
+            f"[{COLOURS[state]}]{state}{mark}[/]",
+            escape("\n".join(f"{name} {number(value)}" for name, value in numbers)),
+            seconds(item.seconds) if item.outcome else "",
+        )
+    console.print(table)
+    console.print()
+    for item in checked:
+        if item.error is not None:
+            console.print(f"{item.claim.id}: {item.error.sentence}", style="magenta", markup=False)
+        elif not item.as_registered and item.outcome is not None:
+            console.print(
+                f"(!) {item.claim.id} came out as {item.outcome.verdict!r}; "
+                f"the registered verdict is {item.claim.expected!r}.",
+                markup=False,
+            )
+    agreed = sum(item.as_registered for item in checked)
+    claims = "claim" if len(checked) == 1 else "claims"
+    console.print(f"{agreed} of {len(checked)} {claims} came out as registered.", highlight=False)

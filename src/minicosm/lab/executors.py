@@ -1,0 +1,233 @@
+"""Where trials run: in this process, in worker processes, or on a Ray cluster.
+
+Every executor takes the same jobs and yields each of them as it ends, with its result or with one
+sentence about why there is none. The caller stores the results, so workers need no store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing as mp
+import multiprocessing.connection
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from minicosm.lab.claims import LabError, Progress, Trial, TrialResult
+from minicosm.lab.encoding import decode, encode
+
+ExecutorName = Literal["local", "ray"]
+Report = Callable[[str, int, int, str], None]
+"""Called with a job's name and what its trial says to `Progress`."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trial to run, with its address and a name for people."""
+
+    address: str
+    name: str
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no result: one sentence, and the traceback for whoever wants to debug it."""
+
+    sentence: str
+    trace: str = ""
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        lines = str(error).strip().splitlines()
+        kind = type(error).__name__
+        return cls(
+            f"{kind}: {lines[0]}" if lines else kind,
+            "".join(traceback.format_exception(error)),
+        )
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job that ended after `seconds`, with a result or a failure."""
+
+    job: Job
+    outcome: TrialResult | Failure
+    seconds: float
+
+
+def execute(
+    jobs: Sequence[Job], executor: ExecutorName, workers: int | None, report: Report
+) -> Iterator[Ended]:
+    """Run the jobs on the named executor, at most `workers` at once; yield them as they end.
+
+    Without `workers`, `local` runs one trial after another and `ray` all that its cluster admits.
+    """
+    if executor == "ray":
+        return _on_ray(jobs, workers, report)
+    if workers is None or workers == 1:
+        return _in_process(jobs, report)
+    return _in_workers(jobs, workers, report)
+
+
+def run_trial(trial: Trial, progress: Progress) -> tuple[TrialResult | Failure, float]:
+    """Run one trial; whatever it raises becomes a `Failure`. Also the seconds it took."""
+    start = time.perf_counter()
+    outcome: TrialResult | Failure
+    try:
+        outcome = plain(trial.run(trial.config, progress))
+    except (Exception, SystemExit) as error:
+        outcome = Failure.of(error)
+    return outcome, time.perf_counter() - start
+
+
+def plain(result: Any) -> TrialResult:
+    """The result as it would come back from the store, so that checks see no difference."""
+    import numpy as np
+
+    if not isinstance(result, TrialResult):
+        raise TypeError(f"the trial returned a {type(result).__name__}, not a TrialResult")
+    arrays = {name: np.asarray(array) for name, array in result.arrays.items()}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biufcSUmM":
+            raise TypeError(f"arrays[{name!r}] has dtype {array.dtype}, which cannot be stored")
+    return TrialResult(decode(encode(result.numbers, "numbers")), arrays)
+
+
+def _in_process(jobs: Sequence[Job], report: Report) -> Iterator[Ended]:
+    for job in jobs:
+
+        def progress(done: int, total: int, note: str = "", name: str = job.name) -> None:
+            report(name, done, total, note)
+
+        yield Ended(job, *run_trial(job.trial, progress))
+
+
+def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Iterator[Ended]:
+    """Spawned processes, each running one trial after another; one that dies is replaced.
+
+    Workers are kept from trial to trial because starting one costs the import and the
+    compilations of everything that the trials use.
+    """
+    waiting = list(reversed(jobs))
+    busy: dict[Any, tuple[Any, Job, float]] = {}  # our end of the pipe -> (process, job, start)
+    idle: list[tuple[Any, Any]] = []
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < workers:
+                process, pipe = idle.pop() if idle else _start_worker()
+                job = waiting.pop()
+                try:
+                    pipe.send(job.trial)
+                except OSError:  # it died while idle: take another for this job
+                    waiting.append(job)
+                    continue
+                except Exception as error:
+                    idle.append((process, pipe))
+                    yield Ended(job, Failure.of(error), 0.0)
+                    continue
+                busy[pipe] = (process, job, time.perf_counter())
+            for pipe in mp.connection.wait(list(busy)):
+                process, job, start = busy[pipe]
+                try:
+                    kind, message = pipe.recv()  # type: ignore[union-attr]
+                except (EOFError, OSError):
+                    process.join()
+                    del busy[pipe]
+                    yield Ended(job, _death(process.exitcode), time.perf_counter() - start)
+                    continue
+                if kind == "progress":
+                    report(job.name, *message)
+                else:
+                    del busy[pipe]
+                    idle.append((process, pipe))
+                    yield Ended(job, *message)
+    finally:
+        for process, pipe in [*idle, *((held[0], end) for end, held in busy.items())]:
+            process.terminate()
+            process.join()
+            pipe.close()
+
+
+def _start_worker() -> tuple[Any, Any]:
+    context = mp.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    return process, ours
+
+
+def _work(pipe: Any) -> None:
+    """The loop of a worker process. It ends when the other side of the pipe is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+
+    def progress(done: int, total: int, note: str = "") -> None:
+        try:
+            pipe.send(("progress", (done, total, note)))
+        except OSError:
+            os._exit(1)  # orphaned in the middle of a trial: nobody wants its result
+
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            trial = pipe.recv()
+            pipe.send(("ended", run_trial(trial, progress)))
+
+
+def _death(code: int | None) -> Failure:
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name
+        reason = f"was killed by {name}" + (", perhaps for want of memory" if code == -9 else "")
+    else:
+        reason = f"exited with code {code}"
+    return Failure(f"its worker process {reason}")
+
+
+def _on_ray(jobs: Sequence[Job], workers: int | None, report: Report) -> Iterator[Ended]:
+    """Ray tasks of one CPU each, on the cluster of `$RAY_ADDRESS` or on this machine.
+
+    Workers must have the same minicosm installed; results travel back to this process.
+    """
+    try:
+        import ray
+    except ImportError:
+        raise LabError(
+            "the ray executor needs Ray; install it by: pip install 'minicosm[cluster]'"
+        ) from None
+    started = not ray.is_initialized()
+    if started:
+        ray.init(log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+    remote = ray.remote(num_cpus=1, max_retries=0)(_ray_trial)
+    waiting = list(reversed(jobs))
+    running: dict[Any, tuple[Job, float]] = {}
+    path: Mapping[str, Any] = {"env_vars": {"PYTHONPATH": ":".join(filter(None, sys.path))}}
+    try:
+        while waiting or running:
+            while waiting and (workers is None or len(running) < workers):
+                job = waiting.pop()
+                task = remote.options(runtime_env=path).remote(job.trial)
+                running[task] = (job, time.perf_counter())
+                report(job.name, 0, 1, "handed to Ray")
+            (task,), _ = ray.wait(list(running), num_returns=1)
+            job, start = running.pop(task)
+            try:
+                outcome, seconds = ray.get(task)
+            except ray.exceptions.RayError as error:
+                outcome, seconds = Failure.of(error), time.perf_counter() - start
+            yield Ended(job, outcome, seconds)
+    finally:
+        for task in running:
+            ray.cancel(task, force=True)
+        if started:
+            ray.shutdown()
+
+
+def _ray_trial(trial: Trial) -> tuple[TrialResult | Failure, float]:
+    from minicosm.lab.claims import silent
+
+    return run_trial(trial, silent)

@@ -1,0 +1,202 @@
+"""Run the trials that claims need, then judge the claims."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from minicosm.lab.claims import Claim, LabError, Outcome, ProfileName, Study, Table
+from minicosm.lab.display import Display
+from minicosm.lab.encoding import decode, encode
+from minicosm.lab.executors import ExecutorName, Failure, Job, execute
+from minicosm.lab.store import Kept, Store, address, versions
+
+Selection = Sequence[tuple[Study, Claim]]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A claim after a run: its outcome, or the sentence that says why it has none.
+
+    A claim whose figure could not be drawn has both. `seconds` is what its trials took when they
+    ran, plus the check; `trials` maps the claim's names of its trials to their addresses.
+    """
+
+    study: Study
+    claim: Claim
+    profile: ProfileName
+    seed: int
+    outcome: Outcome | None
+    error: Failure | None = None
+    seconds: float = 0.0
+    trials: Mapping[str, str] = field(default_factory=dict)
+    code_version: str = ""
+    date: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def as_registered(self) -> bool:
+        return (
+            self.error is None
+            and self.outcome is not None
+            and self.outcome.verdict == self.claim.expected
+        )
+
+    def record(self) -> dict[str, Any]:
+        """What the store keeps of it and what `--json` prints."""
+        outcome = self.outcome
+        return {
+            "claim": self.claim.id,
+            "study": self.study.name,
+            "profile": self.profile,
+            "seed": self.seed,
+            "verdict": outcome.verdict if outcome else None,
+            "registered": self.claim.expected,
+            "as_registered": self.as_registered,
+            "error": self.error.sentence if self.error else None,
+            "numbers": dict(outcome.numbers) if outcome else {},
+            "tables": list(outcome.tables) if outcome else [],
+            "remark": outcome.remark if outcome else "",
+            "seconds": self.seconds,
+            "trials": dict(self.trials),
+            "code_version": self.code_version,
+            "date": self.date,
+            "versions": dict(self.versions),
+        }
+
+
+def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Checked | None:
+    """The last verdict of a claim at a profile, as it was when it was checked."""
+    found = store.load_verdict(profile, claim.id)
+    if found is None:
+        return None
+    record, _ = found
+    return Checked(
+        study,
+        claim,
+        profile,
+        record["seed"],
+        Outcome(
+            record["verdict"],
+            record["numbers"],
+            tuple(
+                Table(t["title"], tuple(t["columns"]), tuple(map(tuple, t["rows"])), t["note"])
+                for t in record["tables"]
+            ),
+            record["remark"],
+        ),
+        Failure(record["error"]) if record["error"] else None,
+        record["seconds"],
+        record["trials"],
+        record["code_version"],
+        record["date"],
+        record["versions"],
+    )
+
+
+def check(
+    selection: Selection,
+    profile: ProfileName,
+    seed: int,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    executor: ExecutorName = "local",
+    display: Display | None = None,
+    force: bool = False,
+) -> list[Checked]:
+    """Run the missing trials of the selected claims, each once, and judge every claim.
+
+    Each result is stored as soon as its trial ends. A trial, check or figure that raises costs
+    its own claims their verdict and nothing else. With `force`, stored trials are run again.
+    """
+    if jobs is not None and jobs < 1:
+        raise LabError(f"jobs is {jobs}; it must be at least 1.")
+    display = display or Display(quiet=True)
+    codes = {study.name: study.code_version() for study, _ in selection}
+    plans: list[dict[str, str] | Failure] = []
+    wanted: dict[str, Job] = {}
+    for study, claim in selection:
+        try:
+            trials = claim.trials(profile, seed)
+        except Exception as error:
+            plans.append(Failure.of(error))
+            continue
+        plan = {n: address(study.name, codes[study.name], t) for n, t in trials.items()}
+        plans.append(plan)
+        for name, trial in trials.items():
+            wanted.setdefault(plan[name], Job(plan[name], f"{claim.id} {name}", trial))
+
+    kept = {} if force else {key: k for key in wanted if (k := store.load(key)) is not None}
+    missing = [job for key, job in wanted.items() if key not in kept]
+    failures: dict[str, Failure] = {}
+    with display.trials(len(missing), len(kept)):
+        for ended in execute(missing, executor, jobs, display.progress):
+            job, result = ended.job, ended.outcome
+            if isinstance(result, Failure):
+                failures[job.address] = Failure(
+                    f"trial {job.name!r}: {result.sentence}", result.trace
+                )
+            else:
+                store.save(job.address, job.trial, result, ended.seconds, replace=force)
+                kept[job.address] = Kept(result, ended.seconds)
+            display.ended(job.name, ended.seconds, failures.get(job.address))
+
+    checked = []
+    with display.claims(len(selection)):
+        for (study, claim), plan in zip(selection, plans, strict=True):
+            base = Checked(study, claim, profile, seed, None, code_version=codes[study.name])
+            checked.append(_judge(base, plan, kept, failures, store))
+    return checked
+
+
+def _judge(
+    base: Checked,
+    plan: Mapping[str, str] | Failure,
+    kept: Mapping[str, Kept],
+    failures: Mapping[str, Failure],
+    store: Store,
+) -> Checked:
+    """Evaluate a claim's check and figure and save its verdict."""
+    if isinstance(plan, Failure):
+        return replace(base, error=Failure(f"its list of trials: {plan.sentence}", plan.trace))
+    for key in plan.values():
+        if key in failures:
+            return replace(base, error=failures[key], trials=plan)
+    claim = base.claim
+    results = {name: kept[key].result for name, key in plan.items()}
+    start = time.perf_counter()
+    try:
+        outcome = claim.check(results)
+        if not isinstance(outcome, Outcome):
+            raise TypeError(f"it returned a {type(outcome).__name__}, not an Outcome")
+        numbers = decode(encode(outcome.numbers, "numbers"))
+        encode(outcome.tables, "tables")
+    except Exception as error:
+        failure = Failure.of(error)
+        return replace(base, error=Failure(f"its check: {failure.sentence}", failure.trace))
+    svg, drawing = None, None
+    if claim.figure is not None:
+        from minicosm.lab.figures import house_style, to_svg
+
+        try:
+            with house_style():
+                svg = to_svg(claim.figure(results), name=claim.id)
+        except Exception as error:
+            failure = Failure.of(error)
+            drawing = Failure(f"its figure: {failure.sentence}", failure.trace)
+    took = time.perf_counter() - start + sum(kept[key].seconds for key in set(plan.values()))
+    checked = replace(
+        base,
+        outcome=replace(outcome, numbers=numbers),
+        error=drawing,
+        seconds=took,
+        trials=plan,
+        date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        versions=versions(),
+    )
+    store.save_verdict(base.profile, claim.id, checked.record(), svg)
+    return checked

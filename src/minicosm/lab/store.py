@@ -1,0 +1,311 @@
+"""Where trials and verdicts are kept: folders that appear complete, by one rename, or not at all.
+
+    trials/<address>-<function>/result.json, arrays.npz
+    verdicts/<profile>/<claim>.json, <claim>.svg
+    corrupt/        what could not be read, kept aside
+
+Nothing is appended to and nothing is locked, so several processes, on one machine or on a network
+file system, may use one store; the worst that a race costs is a trial computed twice. Arrays and
+numbers are read without pickle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+import uuid
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from minicosm.lab.claims import LabError, ProfileName, Trial, TrialResult
+from minicosm.lab.encoding import canonical, decode, encode
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NEW = ".new-"  # the prefix of whatever is still being written
+LEFTOVER_SECONDS = 24 * 3600.0
+
+
+class Corrupt(Exception):
+    """A stored file that is not what was written; says how."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A stored trial: its result and the seconds that it took when it ran."""
+
+    result: TrialResult
+    seconds: float
+
+
+def home() -> Path:
+    """`$MINICOSM_HOME`, or `.minicosm` in the current folder."""
+    return Path(os.environ.get("MINICOSM_HOME") or ".minicosm")
+
+
+def to_stderr(sentence: str) -> None:
+    print(f"minicosm: {sentence}", file=sys.stderr)
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on, not importing them."""
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for package in ("minicosm", "jax", "numpy", "scipy"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def address(study: str, code_version: str, trial: Trial) -> str:
+    """Hash of what determines a trial's result: study, code, function, config.
+
+    It ends in the function's name, so that a folder can be recognised by eye.
+    """
+    function = trial.run
+    name = getattr(function, "__qualname__", "")
+    if not name or "<" in name:
+        raise LabError(
+            f"a trial of {study!r} runs {function!r}; it must be a named module-level function"
+        )
+    try:
+        config = encode(trial.config, f"the config of {name}")
+    except TypeError as error:
+        raise LabError(f"{error}.") from None
+    identity = {
+        "study": study,
+        "code": code_version,
+        "function": f"{function.__module__}.{name}",
+        "config": config,
+    }
+    return f"{_sha256(canonical(identity).encode())}-{name}"
+
+
+class Store:
+    """A folder of trials and verdicts. Opening it makes the folder and proves it writable."""
+
+    def __init__(self, path: Path | str, warn: Callable[[str], None] = to_stderr) -> None:
+        self.path = Path(path)
+        self.warn = warn
+        with self._clearly("use"):
+            if self.path.exists() and not self.path.is_dir():
+                raise LabError(f"the store {self.path} is a file; it must be a folder.")
+            for folder in ("trials", "verdicts"):
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+            probe = self.path / "trials" / f"{NEW}{uuid.uuid4().hex}"
+            probe.mkdir()
+            probe.rmdir()
+            self._remove_leftovers()
+
+    def load(self, trial_address: str) -> Kept | None:
+        """The stored trial, or None; an unreadable one is set aside, named, and counts as None."""
+        folder = self._folder(trial_address)
+        with self._clearly("read"):
+            try:
+                return self._read(folder, trial_address)
+            except FileNotFoundError:
+                return None
+            except Corrupt as problem:
+                self._set_aside(folder, f"{problem}; the trial will be computed again")
+                return None
+
+    def save(
+        self,
+        trial_address: str,
+        trial: Trial,
+        result: TrialResult,
+        seconds: float,
+        replace: bool = False,
+    ) -> None:
+        """Write a trial. If it is there already, the earlier one stays unless `replace`."""
+        folder = self._folder(trial_address)
+        new = folder.with_name(f"{NEW}{uuid.uuid4().hex}")
+        with self._clearly("write to"):
+            try:
+                new.mkdir()
+                arrays = new / "arrays.npz"
+                write_arrays(arrays, result.arrays)
+                record = {
+                    "address": trial_address,
+                    "function": f"{trial.run.__module__}.{trial.run.__qualname__}",
+                    "config": encode(trial.config),
+                    "numbers": encode(result.numbers),
+                    "arrays": _sha256(arrays.read_bytes()),
+                    "seconds": seconds,
+                    "versions": versions(),
+                }
+                _write(new / "result.json", _sealed(record))
+                _sync(new)
+                if replace and folder.exists():
+                    old = folder.with_name(f"{NEW}{uuid.uuid4().hex}")
+                    with contextlib.suppress(FileNotFoundError):
+                        folder.rename(old)
+                    shutil.rmtree(old, ignore_errors=True)
+                try:
+                    new.rename(folder)
+                except OSError:
+                    if not folder.exists():  # if it does, another process was faster
+                        raise
+                _sync(folder.parent)
+            finally:
+                shutil.rmtree(new, ignore_errors=True)
+
+    def save_verdict(
+        self, profile: ProfileName, claim: str, record: Mapping[str, Any], svg: str | None
+    ) -> None:
+        """Write a claim's verdict and figure; the last writer wins."""
+        with self._clearly("write to"):
+            path, figure = self._verdict(profile, claim)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if svg is None:
+                figure.unlink(missing_ok=True)
+            else:
+                _write_atomically(figure, svg)
+            _write_atomically(path, _sealed(encode(record)))
+
+    def load_verdict(
+        self, profile: ProfileName, claim: str
+    ) -> tuple[dict[str, Any], str | None] | None:
+        """The last verdict record of a claim and its figure, or None."""
+        path, figure = self._verdict(profile, claim)
+        with self._clearly("read"):
+            try:
+                record = decode(_unsealed(path))
+            except FileNotFoundError:
+                return None
+            except Corrupt as problem:
+                self._set_aside(path, f"{problem}; check the claim again")
+                return None
+            try:
+                svg = figure.read_text(encoding="utf-8")
+            except (FileNotFoundError, UnicodeDecodeError):
+                svg = None
+            return record, svg
+
+    def _folder(self, trial_address: str) -> Path:
+        digest, _, name = trial_address.partition("-")
+        return self.path / "trials" / f"{digest[:16]}-{name}"
+
+    def _verdict(self, profile: ProfileName, claim: str) -> tuple[Path, Path]:
+        folder, name = self.path / "verdicts" / profile, claim.replace("/", "__")
+        return folder / f"{name}.json", folder / f"{name}.svg"
+
+    def _read(self, folder: Path, trial_address: str) -> Kept:
+        if not folder.exists():
+            raise FileNotFoundError(folder)
+        try:
+            record = _unsealed(folder / "result.json")
+            if record["address"] != trial_address:
+                raise Corrupt("it holds another trial")
+            arrays = (folder / "arrays.npz").read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as problem:
+            missing = Path(str(problem.filename)).name
+            raise Corrupt(f"its file {missing} is missing") from None
+        if _sha256(arrays) != record["arrays"]:
+            raise Corrupt("its arrays.npz has the wrong checksum")
+        result = TrialResult(decode(record["numbers"]), read_arrays(folder / "arrays.npz"))
+        return Kept(result, float(record["seconds"]))
+
+    def _set_aside(self, path: Path, problem: str) -> None:
+        aside = self.path / "corrupt" / f"{path.name}-{uuid.uuid4().hex[:8]}"
+        aside.parent.mkdir(exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
+            path.rename(aside)
+            self.warn(f"{path} cannot be used ({problem}); it is kept as {aside}.")
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a killed process was writing, once it is surely not being written."""
+        for new in self.path.glob(f"*/**/{NEW}*"):
+            with contextlib.suppress(OSError):
+                if time.time() - new.stat().st_mtime > LEFTOVER_SECONDS:
+                    shutil.rmtree(new) if new.is_dir() else new.unlink()
+
+    @contextlib.contextmanager
+    def _clearly(self, action: str) -> Iterator[None]:
+        """Turn what the file system refuses into one sentence."""
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise LabError(f"cannot {action} the store {self.path}: {reason}.") from error
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an `.npz` without pickle, byte for byte the same for the same arrays."""
+    import numpy as np
+
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+    _sync(path)
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _sealed(record: Any) -> str:
+    seal = _sha256(canonical(record).encode())
+    return json.dumps({"sha256": seal, "record": record}, indent=1, allow_nan=False) + "\n"
+
+
+def _unsealed(path: Path) -> Any:
+    """The record of a sealed JSON file; `Corrupt` unless it is exactly what was written."""
+    data = path.read_bytes()
+    try:
+        sealed = json.loads(data.decode("utf-8"))
+        record, seal = sealed["record"], sealed["sha256"]
+        intact = _sha256(canonical(record).encode()) == seal
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Corrupt(f"its {path.name} is not the JSON that was written") from None
+    if not intact:
+        raise Corrupt(f"its {path.name} has the wrong checksum")
+    return record
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    new = path.with_name(f"{NEW}{uuid.uuid4().hex}")
+    try:
+        _write(new, text)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    """Flush a file or a folder to disk; some file systems cannot do it for folders."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
