@@ -1,0 +1,6 @@
+"""Adaptation: what is tuned on a frozen model."""
+
+from .heads import AttentionHead, LinearHead
+from .prompt import Classifier, SoftPrompt
+
+__all__ = ["AttentionHead", "Classifier", "LinearHead", "SoftPrompt"]

@@ -118,7 +118,9 @@ def check_tokens(
 
 
 def embed_rows(
-    rows: Float[Array, "vocab *E"], tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None
+    rows: Float[Array, "vocab *E"],
+    tokens: Int[AnyArray, " T"],
+    observed: Bool[AnyArray, " T"] | None,
 ) -> Float[Array, "T *E"]:
     """`rows[token]`; zero for a token outside the vocabulary, ones where it is not observed."""
     tokens = jnp.asarray(tokens)

@@ -67,9 +67,7 @@ def backward_messages(
     return jnp.concatenate([rest, end[0][None]]), jnp.concatenate([logs, end[1][None]])
 
 
-def messages(
-    A: Float[Array, "H H"], first: Float[Array, " H"], V: Float[Array, "T H"]
-) -> Messages:
+def messages(A: Float[Array, "H H"], first: Float[Array, " H"], V: Float[Array, "T H"]) -> Messages:
     """All forward and backward messages for the rows `V`."""
     forward, forward_log = forward_messages(A, first, V)
     backward, backward_log = backward_messages(A, V)

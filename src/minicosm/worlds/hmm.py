@@ -88,8 +88,13 @@ class HMM(eqx.Module):
         if is_concrete(key):
             with jax.enable_x64(True):
                 drawn = _random_parameters(
-                    key, hidden, vocab, transition_temperature, emission_temperature,
-                    start_temperature, permutations,
+                    key,
+                    hidden,
+                    vocab,
+                    transition_temperature,
+                    emission_temperature,
+                    start_temperature,
+                    permutations,
                 )
                 return cls(*map(np.asarray, drawn))
         return cls(*_random_parameters(
@@ -104,7 +109,7 @@ class HMM(eqx.Module):
 
     def unstack(self) -> list[Self]:
         """The worlds of a stack, one by one."""
-        return [jax.tree.map(lambda leaf: leaf[i], self) for i in range(self.A.shape[0])]
+        return [jax.tree.map(lambda leaf, i=i: leaf[i], self) for i in range(self.A.shape[0])]
 
     @property
     def hidden(self) -> int:

@@ -20,9 +20,7 @@ class Interval(NamedTuple):
     count: int
 
 
-def entropy_rate(
-    world: Any, key: PRNGKeyArray, *, length: int = 256, count: int = 256
-) -> Interval:
+def entropy_rate(world: Any, key: PRNGKeyArray, *, length: int = 256, count: int = 256) -> Interval:
     """`E[-log P(X_{1:T})] / T` in nats per token: the optimal causal loss at length T."""
     check_count("length", length)
     check_count("count", count, least=2)

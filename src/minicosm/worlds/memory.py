@@ -168,9 +168,7 @@ class MemoryHMM(eqx.Module):
         grid = jnp.reshape(lifted, (*batch, *(self.values,) * self.cells, self.cells, syntax))
         start = len(batch)
         kept = [
-            jnp.mean(
-                grid[..., j, :], axis=tuple(start + k for k in range(self.cells) if k != j)
-            )
+            jnp.mean(grid[..., j, :], axis=tuple(start + k for k in range(self.cells) if k != j))
             for j in range(self.cells)
         ]
         return jnp.stack(kept, axis=-2).reshape(*batch, -1)
@@ -222,7 +220,9 @@ class MemoryHMM(eqx.Module):
     def aggregate(self, embeddings: Float[AnyArray, "T CH"]) -> Float[Array, "T C H"]:
         """`tau_i = P[M, H_i, all rows but the i-th]`, each position scaled to sum to one (or 0)."""
         m = self.messages(embeddings)
-        weights = _weights(jnp.log(jnp.asarray(self.pM))[:, None] + m.forward_log + m.backward_log[:, 1:])
+        weights = _weights(
+            jnp.log(jnp.asarray(self.pM))[:, None] + m.forward_log + m.backward_log[:, 1:]
+        )
         tau = weights[..., None] * m.forward * m.backward[:, 1:]
         tau = jnp.moveaxis(tau, 0, 1)
         return chain.normalise(tau.reshape(len(tau), -1)).reshape(tau.shape)

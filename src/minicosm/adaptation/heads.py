@@ -1,0 +1,80 @@
+"""Heads: what reads a frozen model's output probabilities."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+AnyArray = jax.Array | np.ndarray
+
+TIE = 1e-9
+
+
+class LinearHead(eqx.Module):
+    """`weights . g + bias` on one probability vector; a row of weights per class, or one for a sign."""
+
+    weights: Float[AnyArray, "*rows V"]
+    bias: Float[AnyArray, "*rows"]
+
+    def __init__(self, weights: Any, bias: Any = None):
+        self.weights = weights
+        self.bias = np.zeros(np.shape(weights)[:-1]) if bias is None else bias
+
+    def __call__(self, probabilities: Float[Array, " V"]) -> Float[Array, "*rows"]:
+        return jnp.asarray(self.weights) @ probabilities + jnp.asarray(self.bias)
+
+
+class AttentionHead(eqx.Module):
+    """One attention head over the model's outputs `g_1..g_T` (the paper's equations 4.1 and 4.2).
+
+    Scores `q . (key g_i + positions_i)` choose where to look; the value there is
+    `readout . ((value g_i) * e(x_i))`, with `e(x_i)` a row of `tokens` (ones where no token is known
+    or the head has no token rows). `temperature = 0` averages the values over all positions whose
+    score is within 1e-9 of the largest; a positive temperature weighs them by a softmax, which tends
+    to the former as the temperature goes to zero.
+    """
+
+    query: Float[AnyArray, " D"]
+    key: Float[AnyArray, "D V"]
+    value: Float[AnyArray, "E V"]
+    readout: Float[AnyArray, "*rows E"]
+    tokens: Float[AnyArray, "V E"] | None = None
+    positions: Float[AnyArray, "P D"] | None = None  # later positions have zero vectors
+    bias: Float[AnyArray, "*rows"] | float = 0.0
+    temperature: float = 0.0
+
+    def scores(self, outputs: Float[Array, "T V"]) -> Float[Array, " T"]:
+        """`q . (key g_i + positions_i)` for every position."""
+        keys = outputs @ jnp.asarray(self.key).T
+        if self.positions is not None:
+            count = min(len(self.positions), len(outputs))
+            keys = keys.at[:count].add(jnp.asarray(self.positions)[:count])
+        return keys @ jnp.asarray(self.query)
+
+    def weights(self, outputs: Float[Array, "T V"]) -> Float[Array, " T"]:
+        """How much each position is attended to; they sum to one."""
+        scores = self.scores(outputs)
+        ties = (scores >= jnp.max(scores) - TIE).astype(scores.dtype)
+        hard = ties / jnp.sum(ties)
+        if isinstance(self.temperature, float) and self.temperature == 0:
+            return hard
+        sharp = jnp.asarray(self.temperature) <= 0
+        soft = jax.nn.softmax(scores / jnp.where(sharp, 1, self.temperature))
+        return jnp.where(sharp, hard, soft)
+
+    def values(
+        self, outputs: Float[Array, "T V"], tokens: Int[Array, " T"], known: Bool[Array, " T"]
+    ) -> Float[Array, "T *rows"]:
+        """`readout . ((value g_i) * e(x_i))` for every position."""
+        features = outputs @ jnp.asarray(self.value).T
+        if self.tokens is not None:
+            features = features * jnp.where(known[:, None], jnp.asarray(self.tokens)[tokens], 1)
+        return features @ jnp.asarray(self.readout).T
+
+    def __call__(
+        self, outputs: Float[Array, "T V"], tokens: Int[Array, " T"], known: Bool[Array, " T"]
+    ) -> Float[Array, "*rows"]:
+        return self.weights(outputs) @ self.values(outputs, tokens, known) + jnp.asarray(self.bias)

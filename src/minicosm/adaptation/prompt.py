@@ -1,0 +1,84 @@
+"""Soft prompts, and the classifier that a head and a prompt make of a frozen model."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from minicosm.models import MaskedLM
+
+from .heads import AnyArray, AttentionHead, LinearHead
+
+
+def identity(rows: Any) -> Any:
+    return rows
+
+
+class SoftPrompt(eqx.Module):
+    """Rows put before a sequence's embeddings, for any masked language model.
+
+    `squash` maps free parameters to rows: message passing needs nonnegative rows, so there it is
+    `jax.nn.sigmoid`; a Transformer takes the parameters as they are.
+    """
+
+    parameters: Float[AnyArray, "k E"]
+    squash: Callable = eqx.field(static=True, default=identity)
+
+    @property
+    def rows(self) -> Float[Array, "k E"]:
+        return self.squash(jnp.asarray(self.parameters))
+
+    def __len__(self) -> int:
+        return self.parameters.shape[0]
+
+    def prepend(self, embeddings: Float[Array, "T E"]) -> Float[Array, "k+T E"]:
+        rows = self.rows
+        if rows.shape[1] != embeddings.shape[1]:
+            raise ValueError(
+                f"the prompt has width {rows.shape[1]}; this model's embeddings have width "
+                f"{embeddings.shape[1]}"
+            )
+        return jnp.concatenate([rows.astype(embeddings.dtype), embeddings])
+
+
+class Classifier(eqx.Module):
+    """A head, with a prompt or without, that turns a frozen masked language model into a classifier.
+
+    With `placeholder` an unobserved position is put before the tokens (the paper's special token
+    whose own value never matters). A linear head reads the first position after the prompt; an
+    attention head reads all positions.
+    """
+
+    head: LinearHead | AttentionHead
+    prompt: SoftPrompt | None = None
+    placeholder: bool = eqx.field(static=True, default=False)
+
+    def outputs(
+        self, model: MaskedLM, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None
+    ) -> tuple[Float[Array, "L V"], Int[Array, " L"], Bool[Array, " L"]]:
+        """The model's outputs at every position incl. prompt and placeholder, the tokens there
+        (0 where none), and which of them are known."""
+        tokens = jnp.asarray(tokens)
+        known = jnp.ones(tokens.shape, bool) if observed is None else jnp.asarray(observed)
+        if self.placeholder:
+            tokens, known = jnp.pad(tokens, (1, 0)), jnp.pad(known, (1, 0))
+        embeddings = model.embed(tokens, known)
+        if self.prompt is not None:
+            embeddings = self.prompt.prepend(embeddings)
+            tokens = jnp.pad(tokens, (len(self.prompt), 0))
+            known = jnp.pad(known, (len(self.prompt), 0))
+        return model.predict(embeddings), tokens, known
+
+    def scores(
+        self,
+        model: MaskedLM,
+        tokens: Int[AnyArray, " T"],
+        observed: Bool[AnyArray, " T"] | None = None,
+    ) -> Float[Array, "*rows"]:
+        """The head's score of one sequence: a number, or one per class."""
+        outputs, tokens, known = self.outputs(model, tokens, observed)
+        if isinstance(self.head, LinearHead):
+            return self.head(outputs[0 if self.prompt is None else len(self.prompt)])
+        return self.head(outputs, tokens, known)

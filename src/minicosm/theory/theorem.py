@@ -1,0 +1,60 @@
+"""The shape of an executed theorem: conditions, a construction, a certificate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A named predicate with the numbers it was decided on and, if there is one, its witness."""
+
+    name: str
+    holds: bool
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    witness: Any = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What running a construction against the exact labels showed.
+
+    `largest_error` is the worst deviation from the score identity the theorem states, relative to
+    the scale of the head's weights; labels are compared only where the exact margin is above
+    `margin_floor`.
+    """
+
+    sequences: int  # sequences tested
+    exhaustive: bool  # whether these are all sequences of their length
+    skipped: int  # impossible, or outside the theorem's scope
+    compared: int  # sequences whose margin is above the floor, so that the labels are compared
+    disagreements: int
+    largest_error: float
+    smallest_margin: float  # smallest |exact score| among the compared
+    margin_floor: float = 1e-9
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def agreement(self) -> float:
+        return 1.0 if self.compared == 0 else 1 - self.disagreements / self.compared
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem applied to one world and task.
+
+    `construction` is the object the proof writes down, or None when a condition fails (then
+    `conditions` says which, with its numbers).
+    """
+
+    name: str
+    conditions: tuple[Condition, ...]
+    construction: Any = None
+
+    @property
+    def applies(self) -> bool:
+        return all(condition.holds for condition in self.conditions)
+
+    def failed(self) -> tuple[Condition, ...]:
+        return tuple(condition for condition in self.conditions if not condition.holds)
