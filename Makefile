@@ -1,0 +1,39 @@
+# `make lab` and `make test` are complete from a fresh clone: they need only Python 3.11+ and make.
+PYTHON ?= python3
+PROFILE ?= smoke
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: lab test check bench clean
+
+lab: $(VENV)/.lab  ## check the head-and-prompt-tuning study and write the lab book
+	@$(BIN)/minicosm check head-and-prompt-tuning --profile $(PROFILE) || [ $$? -eq 1 ]
+	@$(BIN)/minicosm report --profile $(PROFILE)
+
+test: $(VENV)/.dev  ## run the tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(VENV)/.dev  ## lint, types, import direction
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev  ## speed against peers, as ratios in one run
+	$(BIN)/python -m pip install -q -r benchmarks/requirements.txt
+	$(BIN)/python benchmarks/inference.py
+	$(BIN)/python benchmarks/startup.py
+
+$(VENV)/.lab: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "minicosm needs Python 3.11 or newer; this is %s. Set PYTHON=..." % sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.lab requirements-dev.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-dev.lock
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .minicosm
