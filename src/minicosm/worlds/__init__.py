@@ -1,12 +1,36 @@
 """Worlds: what generates the data, and everything exact about it."""
 
+from .generators import (
+    CoveredWorld,
+    RecoverableWorld,
+    balance_contrast,
+    balance_dense,
+    covered_world,
+    full_rank_world,
+    harder_memory_world,
+    prompt_memory_world,
+    recoverable_memory_world,
+)
 from .hmm import HMM, Posterior, Sample, Supports
 from .losses import Interval, entropy_rate, masked_loss
 from .memory import MemoryHMM, MemoryPosterior, MemorySample
 from .tasks import Latent, PosteriorTask, decide, margin
+from .violations import (
+    TaskWorld,
+    degrade_rank,
+    duplicate_columns_world,
+    nonstationary,
+    overlapping_spans_world,
+    position_one_world,
+    rank_deficient_world,
+    separable_world,
+    transient_world,
+    uncovered_world,
+)
 
 __all__ = [
     "HMM",
+    "CoveredWorld",
     "Interval",
     "Latent",
     "MemoryHMM",
@@ -14,10 +38,28 @@ __all__ = [
     "MemorySample",
     "Posterior",
     "PosteriorTask",
+    "RecoverableWorld",
     "Sample",
     "Supports",
+    "TaskWorld",
+    "balance_contrast",
+    "balance_dense",
+    "covered_world",
     "decide",
+    "degrade_rank",
+    "duplicate_columns_world",
     "entropy_rate",
+    "full_rank_world",
+    "harder_memory_world",
     "margin",
     "masked_loss",
+    "nonstationary",
+    "overlapping_spans_world",
+    "position_one_world",
+    "prompt_memory_world",
+    "rank_deficient_world",
+    "recoverable_memory_world",
+    "separable_world",
+    "transient_world",
+    "uncovered_world",
 ]
