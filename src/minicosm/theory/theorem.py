@@ -1,6 +1,6 @@
 """The shape of an executed theorem: conditions, a construction, a certificate."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,12 +45,14 @@ class Theorem:
     """A theorem applied to one world and task.
 
     `construction` is the object the proof writes down, or None when a condition fails (then
-    `conditions` says which, with its numbers).
+    `conditions` says which, with its numbers). `check` runs the construction against the exact
+    labels; call it through `certify`.
     """
 
     name: str
     conditions: tuple[Condition, ...]
     construction: Any = None
+    check: Callable[..., Certificate] | None = field(default=None, repr=False)
 
     @property
     def applies(self) -> bool:
@@ -58,3 +60,10 @@ class Theorem:
 
     def failed(self) -> tuple[Condition, ...]:
         return tuple(condition for condition in self.conditions if not condition.holds)
+
+    def certify(self, **sequences: Any) -> Certificate:
+        """Run the construction on sequences; the arguments are those of `theory.certify`."""
+        if self.check is None:
+            reasons = "; ".join(f"{c.name}: {c.reason}" for c in self.failed())
+            raise ValueError(f"{self.name} constructs nothing here ({reasons})")
+        return self.check(**sequences)

@@ -1,0 +1,215 @@
+"""Certificates: a construction run against the exact labels, sequence by sequence.
+
+A theorem states a score identity. On every sequence x in its scope,
+
+    head's score(x) = factor(x) * mu . P[latent | x],        factor(x) > 0 in closed form,
+
+from which the equality of labels follows. A `Statement` computes the right-hand factor without
+looking at the head; `certify` compares the two sides in float64 and counts the labels that differ.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from minicosm.adaptation import AttentionHead, Classifier, LinearHead
+from minicosm.worlds import PosteriorTask, decide, margin
+
+from .theorem import Certificate
+
+MAX_SEQUENCES = 2_000_000
+CHUNK = 16_384
+FLOOR = 1e-9  # labels are compared where the exact margin is above this
+TOLERANCE = 1e-12  # times the scale of the head: a score this close to zero counts as zero
+
+
+class Evidence(NamedTuple):
+    """What a theorem says about one possible sequence.
+
+    `details` are reported over the sequences in scope: truth values are counted, numbers are
+    reported by their largest.
+    """
+
+    factor: Float[Array, ""]  # the positive factor of the score identity
+    applies: Bool[Array, ""] | bool = True  # whether x is in the theorem's scope
+    details: dict[str, Array] = {}  # noqa: RUF012
+
+
+# (world, task, classifier, tokens of one sequence) -> Evidence. A module-level function, or an
+# Equinox module when the statement carries arrays, so that worlds of one shape compile once.
+Statement = Callable[[Any, PosteriorTask, Classifier, Int[Array, " T"]], Evidence]
+
+
+def all_sequences(vocab: int, length: int) -> Int[np.ndarray, "n T"]:
+    """All `vocab ** length` sequences, in lexicographic order."""
+    if vocab < 1 or length < 1:
+        raise ValueError(f"vocab is {vocab} and length is {length}; both must be at least 1")
+    count = vocab**length
+    if count > MAX_SEQUENCES:
+        raise ValueError(
+            f"{vocab} tokens make {count} sequences of length {length}; at most {MAX_SEQUENCES} "
+            "are enumerated, sample instead"
+        )
+    powers = vocab ** np.arange(length - 1, -1, -1)
+    return np.arange(count)[:, None] // powers % vocab
+
+
+@eqx.filter_jit
+def _sample(world: Any, keys: PRNGKeyArray, length: int) -> Int[Array, "n T"]:
+    return jax.vmap(lambda key: world.sample(key, length).tokens)(keys)
+
+
+def sample_sequences(
+    world: Any, key: PRNGKeyArray, length: int, count: int
+) -> Int[np.ndarray, "n T"]:
+    """`count` sequences drawn from the world."""
+    with jax.enable_x64(True):
+        return np.asarray(_sample(world, jax.random.split(key, count), length))
+
+
+def head_scale(head: LinearHead | AttentionHead) -> float:
+    """`max(1, |weights|_inf)`: what the errors of a head's scores are measured against.
+
+    The value path of an attention head is linear in `value` and `readout`, so there it is the
+    product of their largest entries.
+    """
+    if isinstance(head, LinearHead):
+        return max(1.0, float(np.abs(head.weights).max()))
+    return max(1.0, float(np.abs(head.value).max()) * float(np.abs(head.readout).max()))
+
+
+class _Row(NamedTuple):
+    possible: Array
+    applies: Array
+    error: Array
+    margin: Array  # exact, without sign
+    target: Array  # factor * margin, what the head's margin should be
+    same: Array  # whether the labels agree
+    zero: Array  # the exact score is exactly zero (exactly tied for several classes)
+    zero_kept: Array  # ... and the head's label is that of zero too
+    details: dict[str, Array]
+
+
+@eqx.filter_jit
+def _examine(
+    world: Any,
+    task: PosteriorTask,
+    classifier: Classifier,
+    statement: Statement,
+    sequences: Int[Array, "n T"],
+    tolerance: Float[Array, ""],
+) -> _Row:
+    def one(tokens: Int[Array, " T"]) -> _Row:
+        seen = task.observed(tokens.shape[0])
+        possible = world.supports(world.embed(tokens, seen)).possible
+        exact = task.scores(world, tokens)
+        given = classifier.scores(world, tokens, seen)
+        evidence = statement(world, task, classifier, tokens)
+        error = jnp.max(jnp.abs(given - evidence.factor * exact))
+        lead = jnp.abs(margin(exact))
+        same = decide(given, tolerance) == decide(exact)
+        zero = lead == 0
+        return _Row(
+            possible,
+            jnp.asarray(evidence.applies),
+            error,
+            lead,
+            evidence.factor * lead,
+            same,
+            zero,
+            zero & (jnp.abs(margin(given)) <= tolerance),
+            evidence.details,
+        )
+
+    return jax.vmap(one)(sequences)
+
+
+def certify(
+    world: Any,
+    task: PosteriorTask,
+    classifier: Classifier,
+    statement: Statement,
+    *,
+    length: int | None = None,
+    key: PRNGKeyArray | None = None,
+    count: int | None = None,
+    sequences: Int[np.ndarray, "n T"] | None = None,
+    floor: float = FLOOR,
+    tolerance: float = TOLERANCE,
+) -> Certificate:
+    """Run a construction on sequences and compare it with what the theorem states.
+
+    Give `length` for all sequences of that length, `key`, `length` and `count` for sampled ones, or
+    the `sequences` themselves. Impossible sequences and those outside the theorem's scope are
+    skipped. The error of the score identity is relative to `head_scale`. Labels are compared where
+    the exact margin is above `floor` and above what rounding leaves of it, `tolerance * scale`
+    (`details["too close"]` counts the others); a head's score within that tolerance of zero counts
+    as zero. Exactly zero scores are counted, and so are those where the head's score is zero too.
+    """
+    exhaustive = sequences is None and key is None
+    if sequences is None:
+        if length is None or (key is None) != (count is None):
+            raise ValueError("give length, or key with length and count, or sequences")
+        if key is None or count is None:
+            sequences = all_sequences(world.vocab, length)
+        else:
+            sequences = sample_sequences(world, key, length, count)
+    sequences = np.asarray(sequences)
+    if sequences.ndim != 2 or 0 in sequences.shape:
+        raise ValueError(f"sequences have shape {sequences.shape}; they must have shape (n, T)")
+    if sequences.min() < 0 or sequences.max() >= world.vocab:
+        raise ValueError(f"sequences hold a token outside the vocabulary 0..{world.vocab - 1}")
+
+    scale = head_scale(classifier.head)
+    rows = _in_chunks(world, task, classifier, statement, sequences, tolerance * scale)
+    scope = rows.possible & rows.applies
+    above = scope & (rows.margin > floor)
+    compared = above & (rows.target > tolerance * scale)
+    details: dict[str, Any] = {
+        "impossible": int((~rows.possible).sum()),
+        "out of scope": int((rows.possible & ~rows.applies).sum()),
+        "too close": int((above & ~compared).sum()),
+        "zero scores": int((scope & rows.zero).sum()),
+        "zero scores kept": int((scope & rows.zero_kept).sum()),
+        "scale": scale,
+    }
+    for name, values in rows.details.items():
+        inside = values[scope]
+        if values.dtype == bool:
+            details[name] = int(inside.sum())
+        else:
+            details[name] = float(inside.max()) if inside.size else 0.0
+    # A NaN on either side must not pass for agreement.
+    worst = float(rows.error[scope].max()) / scale if scope.any() else 0.0
+    return Certificate(
+        sequences=len(sequences),
+        exhaustive=exhaustive,
+        skipped=int((~scope).sum()),
+        compared=int(compared.sum()),
+        disagreements=int((compared & ~rows.same).sum()),
+        largest_error=worst if np.isfinite(worst) else float("inf"),
+        smallest_margin=float(rows.margin[compared].min()) if compared.any() else float("inf"),
+        margin_floor=floor,
+        details=details,
+    )
+
+
+def _in_chunks(world, task, classifier, statement, sequences, tolerance) -> _Row:
+    """`_examine` on at most CHUNK sequences at a time, the last chunk padded to the same shape."""
+    count = len(sequences)
+    size = min(count, CHUNK)
+    parts = []
+    with jax.enable_x64(True):
+        for start in range(0, count, size):
+            part = sequences[start : start + size]
+            padded = np.pad(part, ((0, size - len(part)), (0, 0)))
+            rows = _examine(
+                world, task, classifier, statement, padded, np.asarray(tolerance, np.float64)
+            )
+            parts.append(jax.tree.map(np.asarray, rows))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *parts)
