@@ -1,6 +1,14 @@
 """Adaptation: what is tuned on a frozen model."""
 
 from .heads import AttentionHead, LinearHead
+from .logistic import accuracy, logistic_regression
 from .prompt import Classifier, SoftPrompt
 
-__all__ = ["AttentionHead", "Classifier", "LinearHead", "SoftPrompt"]
+__all__ = [
+    "AttentionHead",
+    "Classifier",
+    "LinearHead",
+    "SoftPrompt",
+    "accuracy",
+    "logistic_regression",
+]
