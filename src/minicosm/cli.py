@@ -289,7 +289,7 @@ def _run(words: list[str]) -> int:
         return 0
     try:
         command: Any = tyro.cli(
-            Command,  # type: ignore[arg-type]
+            Command,
             prog="minicosm",
             description="Small worlds in which everything about language is known exactly, "
             "and the claims about them that run.",

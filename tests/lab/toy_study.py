@@ -77,7 +77,7 @@ def tosses(profile, seed):
 
 
 def draw_means(results):
-    fig = figure(7, 3.2)
+    fig = figure(7.0, 3.2)
     left, right = fig.subplots(1, 2)
     for name, result in list(results.items())[:6]:
         heads = result.arrays["heads"]

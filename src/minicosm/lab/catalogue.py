@@ -154,16 +154,22 @@ def print_claim(
 
 
 def _print_table(console: Console, table: Table) -> None:
-    numeric = [
-        all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))
-    ]
-    grid = Grid(box=None, pad_edge=False, header_style="dim", title=escape(table.title))
-    grid.title_justify = "left"
-    for column, right in zip(table.columns, numeric, strict=True):
-        grid.add_column(escape(column), justify="right" if right else "left")
-    for row in table.rows:
-        grid.add_row(*(escape(number(cell)) for cell in row))
-    console.print()
-    console.print(grid)
+    """As a grid if it fits the width, else row by row."""
+    console.print(f"\n{table.title}", style="bold", markup=False)
+    cells = [[number(cell) for cell in row] for row in table.rows]
+    columns = list(zip(table.columns, *cells, strict=True))
+    if sum(2 + max(map(len, column)) for column in columns) <= console.width:
+        grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for i, name in enumerate(table.columns):
+            words = any(isinstance(row[i], str) for row in table.rows)
+            grid.add_column(escape(name), justify="left" if words else "right")
+        for row in cells:
+            grid.add_row(*map(escape, row))
+        console.print(grid)
+    else:
+        for row in cells:
+            console.print(f"{table.columns[0]}: {row[0]}", markup=False)
+            for name, cell in zip(table.columns[1:], row[1:], strict=True):
+                console.print(f"  {name}: {cell}", markup=False)
     if table.note:
         console.print(table.note, style="dim", markup=False)

@@ -12,7 +12,7 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +31,7 @@ class LabError(Exception):
     """Bad input or an unusable store: one sentence for the user, never a traceback."""
 
 
+@runtime_checkable
 class Progress(Protocol):
     """What a trial calls, a few times per second at most, to say how far it is."""
 

@@ -7,6 +7,7 @@ sentence about why there is none. The caller stores the results, so workers need
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing as mp
 import multiprocessing.connection
 import os
@@ -132,10 +133,11 @@ def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Iterator[E
                     yield Ended(job, Failure.of(error), 0.0)
                     continue
                 busy[pipe] = (process, job, time.perf_counter())
-            for pipe in mp.connection.wait(list(busy)):
+            ready: list[Any] = mp.connection.wait(list(busy))
+            for pipe in ready:
                 process, job, start = busy[pipe]
                 try:
-                    kind, message = pipe.recv()  # type: ignore[union-attr]
+                    kind, message = pipe.recv()
                 except (EOFError, OSError):
                     process.join()
                     del busy[pipe]
@@ -201,7 +203,7 @@ def _on_ray(jobs: Sequence[Job], workers: int | None, report: Report) -> Iterato
         ) from None
     started = not ray.is_initialized()
     if started:
-        ray.init(log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
     remote = ray.remote(num_cpus=1, max_retries=0)(_ray_trial)
     waiting = list(reversed(jobs))
     running: dict[Any, tuple[Job, float]] = {}

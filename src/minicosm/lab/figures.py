@@ -20,9 +20,8 @@ ORANGE = "#d55e00"
 GREEN = "#0b8f6a"
 PINK = "#c0609a"
 OCHRE = "#a8810f"
-SKY = "#3a9bd1"
 GREY = "#7d838c"
-PALETTE = (BLUE, ORANGE, GREEN, PINK, OCHRE, SKY, GREY)
+PALETTE = (BLUE, ORANGE, GREEN, PINK, OCHRE, GREY)
 
 INK = "#010203"
 
@@ -32,8 +31,8 @@ def house_style() -> AbstractContextManager[None]:
     import matplotlib
     from cycler import cycler
 
-    style: dict[str, Any] = {
-        "axes.prop_cycle": cycler(color=PALETTE),
+    style: Any = {
+        "axes.prop_cycle": cycler(linestyle=["-", "--"]) * cycler(color=PALETTE),
         "axes.edgecolor": INK,
         "axes.labelcolor": INK,
         "axes.titlecolor": INK,
@@ -84,7 +83,8 @@ def to_svg(fig: Figure, name: str = "figure") -> str:
         fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # the style element says `*`, which in a page would mean every element of the page
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     svg = re.sub(rf"{INK}|#000000", "currentColor", svg)
     prefix = re.sub(r"[^A-Za-z0-9]+", "-", name) + "-"
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", svg)

@@ -36,6 +36,7 @@ class Checked:
     code_version: str = ""
     date: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    svg: str | None = None
 
     @property
     def as_registered(self) -> bool:
@@ -73,28 +74,29 @@ def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Ch
     found = store.load_verdict(profile, claim.id)
     if found is None:
         return None
-    record, _ = found
-    return Checked(
-        study,
-        claim,
-        profile,
-        record["seed"],
-        Outcome(
-            record["verdict"],
-            record["numbers"],
-            tuple(
-                Table(t["title"], tuple(t["columns"]), tuple(map(tuple, t["rows"])), t["note"])
-                for t in record["tables"]
-            ),
-            record["remark"],
-        ),
-        Failure(record["error"]) if record["error"] else None,
-        record["seconds"],
-        record["trials"],
-        record["code_version"],
-        record["date"],
-        record["versions"],
-    )
+    record, svg = found
+    try:
+        tables = tuple(
+            Table(t["title"], tuple(t["columns"]), tuple(map(tuple, t["rows"])), t["note"])
+            for t in record["tables"]
+        )
+        return Checked(
+            study=study,
+            claim=claim,
+            profile=profile,
+            seed=record["seed"],
+            outcome=Outcome(record["verdict"], record["numbers"], tables, record["remark"]),
+            error=Failure(record["error"]) if record["error"] else None,
+            seconds=record["seconds"],
+            trials=record["trials"],
+            code_version=record["code_version"],
+            date=record["date"],
+            versions=record["versions"],
+            svg=svg,
+        )
+    except (KeyError, TypeError, ValueError):
+        store.warn(f"the verdict of {claim.id} is from another version of the lab; check it again.")
+        return None
 
 
 def check(
@@ -147,9 +149,9 @@ def check(
 
     checked = []
     with display.claims(len(selection)):
-        for (study, claim), plan in zip(selection, plans, strict=True):
+        for (study, claim), planned in zip(selection, plans, strict=True):
             base = Checked(study, claim, profile, seed, None, code_version=codes[study.name])
-            checked.append(_judge(base, plan, kept, failures, store))
+            checked.append(_judge(base, planned, kept, failures, store))
     return checked
 
 
@@ -177,7 +179,8 @@ def _judge(
         encode(outcome.tables, "tables")
     except Exception as error:
         failure = Failure.of(error)
-        return replace(base, error=Failure(f"its check: {failure.sentence}", failure.trace))
+        failure = Failure(f"its check: {failure.sentence}", failure.trace)
+        return replace(base, error=failure, trials=plan)
     svg, drawing = None, None
     if claim.figure is not None:
         from minicosm.lab.figures import house_style, to_svg
@@ -197,6 +200,7 @@ def _judge(
         trials=plan,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         versions=versions(),
+        svg=svg,
     )
     store.save_verdict(base.profile, claim.id, checked.record(), svg)
     return checked

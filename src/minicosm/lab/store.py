@@ -247,11 +247,13 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write an `.npz` without pickle, byte for byte the same for the same arrays."""
     import numpy as np
 
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, array in arrays.items():
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
-    _sync(path)
+    with path.open("wb") as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -302,7 +304,7 @@ def _write_atomically(path: Path, text: str) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Flush a file or a folder to disk; some file systems cannot do it for folders."""
+    """Flush a folder to disk, where the file system can do that for folders."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:

@@ -1,0 +1,90 @@
+"""Killing, interrupting and racing real processes on one store."""
+
+import json
+import os
+import signal
+import time
+
+
+def wait_for(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.01)
+
+
+def finished(folder):
+    trials = folder / "home" / "trials"
+    return [p for p in trials.iterdir() if not p.name.startswith(".")] if trials.exists() else []
+
+
+def test_a_killed_run_continues_and_recomputes_only_what_is_missing(start, tmp_path):
+    log = tmp_path / "log"
+    log.mkdir()
+    slow = {"TOY_LOG": str(log), "TOY_PAUSE": "0.4"}
+    first = start("check", "--profile", "laptop", **slow)
+    wait_for(lambda: len(finished(tmp_path)) >= 2)
+    first.kill()
+    first.wait()
+    kept = len(finished(tmp_path))
+    begun = len(list(log.iterdir()))
+    assert 2 <= kept < 8
+    second = start("check", "--profile", "laptop", "--json", **slow)
+    out, err = second.communicate(timeout=60)
+    assert second.returncode == 0, err
+    assert f"{kept} of 8 trials are in the store already" in err
+    assert len(list(log.iterdir())) - begun == 8 - kept
+    assert [item["verdict"] for item in json.loads(out)] == ["holds", "fails", "undecided"]
+
+
+def test_ctrl_c_says_what_is_kept_and_how_to_go_on(start, tmp_path):
+    for jobs in ("1", "2"):
+        pause = {"TOY_PAUSE": f"1.{jobs}"}
+        process = start("check", "--profile", "laptop", "--jobs", jobs, **pause)
+        before = len(finished(tmp_path))
+        wait_for(lambda before=before: len(finished(tmp_path)) > before)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert "the same command continues" in err
+        assert "Traceback" not in err
+
+
+def test_workers_of_a_killed_run_end_too(start, tmp_path):
+    log = tmp_path / "log"
+    log.mkdir()
+    slow = {"TOY_LOG": str(log), "TOY_PAUSE": "1.0"}
+    process = start("check", "--profile", "laptop", "--jobs", "2", **slow)
+    wait_for(lambda: len(list(log.iterdir())) >= 2)
+    workers = {int(p.name.split("-")[1]) for p in log.iterdir()}
+    process.kill()
+    process.wait()
+
+    def gone(pid):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                return file.read().rpartition(")")[2].split()[0] == "Z"
+        except FileNotFoundError:
+            return True
+
+    assert os.getpid() not in workers
+    wait_for(lambda: all(map(gone, workers)))
+
+
+def test_two_processes_on_one_store_agree(start, tmp_path):
+    processes = [start("check", "--profile", "laptop", "--json", TOY_PAUSE="0.1") for _ in range(2)]
+    outcomes = []
+    for process in processes:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        outcomes.append([(item["claim"], item["numbers"]) for item in json.loads(out)])
+    assert outcomes[0] == outcomes[1]
+    assert len(finished(tmp_path)) == 8
+    assert not (tmp_path / "home" / "corrupt").exists()
+    assert not list((tmp_path / "home").rglob(".new-*"))
+
+
+def test_a_closed_pipe_is_quiet(start):
+    process = start("list")
+    process.stdout.close()
+    assert "Traceback" not in process.stderr.read()

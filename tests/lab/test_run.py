@@ -1,0 +1,154 @@
+"""Running: shared trials once, only the missing ones, and failures that stay where they are."""
+
+from dataclasses import replace
+
+import pytest
+import toy_study
+
+from minicosm.lab import Claim, LabError, Outcome, Trial, TrialResult, check, recall
+
+pytestmark = pytest.mark.usefixtures("unchecked_types")  # what users meet, not beartype
+
+
+def claim(name, trials, judge=None, **fields):
+    """A claim of the toy study over the given trials."""
+    return Claim(
+        id=f"coins/{name}",
+        title=name,
+        source="",
+        statement="",
+        criterion="",
+        trials=lambda profile, seed: trials,
+        check=judge or (lambda results: Outcome("holds", {"trials": len(results)})),
+        **fields,
+    )
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """Counts the trials that were computed, in whatever process."""
+    folder = tmp_path / "log"
+    folder.mkdir()
+    monkeypatch.setenv("TOY_LOG", str(folder))
+    return lambda: len(list(folder.iterdir()))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_shared_trials_run_once_and_stored_ones_not_at_all(store, pairs, log, jobs):
+    first = check(pairs, "smoke", 0, store, jobs=jobs)
+    assert log() == 3  # two claims share the same three trials
+    again = check(pairs, "smoke", 0, store, jobs=jobs)
+    assert log() == 3
+    assert [c.outcome.verdict for c in first] == ["holds", "fails", "undecided"]
+    assert all(c.as_registered for c in first)
+    for one, other in zip(first, again, strict=True):
+        assert repr(one.outcome) == repr(other.outcome)
+        assert one.trials == other.trials
+    check(pairs, "smoke", 1, store, jobs=jobs)
+    assert log() == 6
+    check(pairs, "smoke", 0, store, jobs=jobs, force=True)
+    assert log() == 9
+
+
+def test_workers_and_this_process_compute_the_same(tmp_path, pairs, store):
+    from minicosm.lab import Store
+
+    alone = check(pairs, "smoke", 3, store, jobs=1)
+    workers = check(pairs, "smoke", 3, Store(tmp_path / "other"), jobs=2)
+    assert repr([c.outcome for c in alone]) == repr([c.outcome for c in workers])
+
+
+def test_a_verdict_is_recalled_as_it_was(store, pairs):
+    (checked,) = check(pairs[:1], "smoke", 0, store)
+    assert repr(recall(store, *pairs[0], "smoke")) == repr(checked)
+    assert checked.svg.startswith("<svg")
+    assert recall(store, *pairs[0], "paper") is None
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_trial_that_raises_costs_only_its_own_claims(store, study, jobs):
+    coin = Trial(toy_study.toss, toy_study.Coin(5, 0))
+    crash = Trial(toy_study.crash, toy_study.Coin(5, 0))
+    claims = [
+        claim("bad", {"good": coin, "crash": crash}),
+        claim("good", {"good": coin, "other": Trial(toy_study.toss, toy_study.Coin(5, 1))}),
+    ]
+    bad, good = check([(study, c) for c in claims], "smoke", 0, store, jobs=jobs)
+    assert bad.outcome is None and not bad.as_registered
+    assert bad.error.sentence == "trial 'coins/bad crash': RuntimeError: the coin rolled away"
+    assert "toy_study.py" in bad.error.trace
+    assert good.outcome.verdict == "holds"
+    assert recall(store, study, claims[0], "smoke") is None
+
+
+def test_a_worker_that_dies_is_named_and_replaced(store, study):
+    trials = {str(i): Trial(toy_study.toss, toy_study.Coin(5, i)) for i in range(4)}
+    dying = claim("dying", {"victim": Trial(toy_study.die, toy_study.Coin(5, 0))})
+    dead, good = check([(study, dying), (study, claim("good", trials))], "smoke", 0, store, jobs=2)
+    assert "'coins/dying victim'" in dead.error.sentence
+    assert "killed by SIGKILL" in dead.error.sentence
+    assert good.outcome.numbers == {"trials": 4}
+
+
+def test_a_check_that_raises_loses_no_trial(store, study, log):
+    def broken(results):
+        raise ZeroDivisionError("no coins")
+
+    trials = toy_study.tosses("smoke", 0)
+    (bad,) = check([(study, claim("bad", trials, broken))], "smoke", 0, store)
+    assert bad.error.sentence == "its check: ZeroDivisionError: no coins"
+    assert log() == 3
+    (good,) = check([(study, claim("bad", trials))], "smoke", 0, store)
+    assert good.outcome.verdict == "holds"
+    assert log() == 3
+
+
+@pytest.mark.parametrize(
+    "judge", [lambda results: None, lambda results: Outcome("holds", {"x": {1}})]
+)
+def test_a_check_that_returns_nonsense_gives_no_verdict(store, study, judge):
+    (bad,) = check([(study, claim("bad", {}, judge))], "smoke", 0, store)
+    assert bad.outcome is None
+    assert bad.error.sentence.startswith("its check: TypeError")
+
+
+def test_a_figure_that_raises_leaves_the_verdict(store, study):
+    def broken(results):
+        raise ValueError("no ink")
+
+    (item,) = check([(study, claim("plain", {}, figure=broken))], "smoke", 0, store)
+    assert item.outcome.verdict == "holds"
+    assert item.error.sentence == "its figure: ValueError: no ink"
+    assert not item.as_registered
+    assert recall(store, study, item.claim, "smoke").outcome.verdict == "holds"
+
+
+def test_a_list_of_trials_that_raises_is_reported(store, study):
+    broken = replace(claim("bad", {}), trials=lambda profile, seed: 1 / 0)
+    (bad,) = check([(study, broken)], "smoke", 0, store)
+    assert bad.error.sentence == "its list of trials: ZeroDivisionError: division by zero"
+
+
+def test_a_trial_that_returns_something_else_is_an_error(store, study):
+    (bad,) = check([(study, claim("bad", {"odd": Trial(odd, None)}))], "smoke", 0, store)
+    assert "numbers['set'] is a set" in bad.error.sentence
+
+
+def odd(config, progress):
+    return TrialResult({"set": {1, 2}})
+
+
+def test_jobs_must_be_positive(store, pairs):
+    with pytest.raises(LabError, match="jobs is 0"):
+        check(pairs, "smoke", 0, store, jobs=0)
+
+
+def test_ray_runs_the_same_trials_into_the_same_store(store, study, pairs, log):
+    pytest.importorskip("ray")
+    crash = claim("crash", {"crash": Trial(toy_study.crash, toy_study.Coin(5, 0))})
+    *checked, bad = check([*pairs, (study, crash)], "smoke", 0, store, executor="ray", jobs=2)
+    assert [c.outcome.verdict for c in checked] == ["holds", "fails", "undecided"]
+    assert bad.error.sentence == "trial 'coins/crash crash': RuntimeError: the coin rolled away"
+    assert log() == 3
+    assert all(c.as_registered for c in check(pairs, "smoke", 0, store))
+    assert log() == 3
