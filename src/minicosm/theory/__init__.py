@@ -1,15 +1,91 @@
 """Theorems as functions: conditions, a construction, a certificate."""
 
+from .assumptions import Cover, covering, covering_numeric, nondegenerate, regular, start_recurs
 from .certify import Evidence, Statement, all_sequences, certify, sample_sequences
+from .errata import (
+    constant_on_duplicates,
+    full_row_rank_counterexample,
+    message_form,
+    message_form_gap,
+    proportional_emission,
+    pseudo_inverse_slip,
+)
+from .lemmas import (
+    claim_b1,
+    conditionally_independent_joint,
+    enumerate_paths,
+    lemma_c1,
+    lemma_c2,
+    nondegenerate_implies_covering,
+    prompted_emissions,
+    proposition_3_4,
+)
+from .linear_algebra import RankTest, rank_test
+from .linear_head import (
+    HeadComparison,
+    best_linear_head,
+    linear_head_exists,
+    linear_head_for_task,
+    observable_span,
+    pseudo_inverse_head,
+    statement_3_3,
+    theorem_3_3,
+)
+from .prompt_head import (
+    PromptSolution,
+    prompt_length_is_irrelevant,
+    reached,
+    separable_prompt,
+    separable_prompt_head,
+    statement_3_6,
+    theorem_3_6,
+)
 from .theorem import Certificate, Condition, Theorem
 
 __all__ = [
     "Certificate",
     "Condition",
+    "Cover",
     "Evidence",
+    "HeadComparison",
+    "PromptSolution",
+    "RankTest",
     "Statement",
     "Theorem",
     "all_sequences",
+    "best_linear_head",
     "certify",
+    "claim_b1",
+    "conditionally_independent_joint",
+    "constant_on_duplicates",
+    "covering",
+    "covering_numeric",
+    "enumerate_paths",
+    "full_row_rank_counterexample",
+    "lemma_c1",
+    "lemma_c2",
+    "linear_head_exists",
+    "linear_head_for_task",
+    "message_form",
+    "message_form_gap",
+    "nondegenerate",
+    "nondegenerate_implies_covering",
+    "observable_span",
+    "prompt_length_is_irrelevant",
+    "prompted_emissions",
+    "proportional_emission",
+    "proposition_3_4",
+    "pseudo_inverse_head",
+    "pseudo_inverse_slip",
+    "rank_test",
+    "reached",
+    "regular",
     "sample_sequences",
+    "separable_prompt",
+    "separable_prompt_head",
+    "start_recurs",
+    "statement_3_3",
+    "statement_3_6",
+    "theorem_3_3",
+    "theorem_3_6",
 ]
