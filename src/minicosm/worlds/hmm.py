@@ -1,5 +1,6 @@
 """Hidden Markov worlds."""
 
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import equinox as eqx
@@ -131,7 +132,7 @@ class HMM(eqx.Module):
     def sample(self, key: PRNGKeyArray, length: int) -> Sample:
         """Draw `length` tokens and the hidden states 0..length behind them."""
         check_count("length", length)
-        return sample_chain(key, length, self.A, self.p0, jnp.log(jnp.asarray(self.W)))
+        return sample_chain(key, length, self.A, self.p0, self.W)
 
     # -- the exact model as a masked language model -------------------------------------------
 
@@ -153,8 +154,8 @@ class HMM(eqx.Module):
         `G_i = W tau_i / ||tau_i||_1` with `tau_i = a_i * b_i`, and the zero vector if `tau_i = 0`.
         On proper embeddings this is `P[X_i | the other tokens]`.
         """
-        m = self.messages(embeddings)
-        return chain.normalise(m.forward * m.backward[1:]) @ jnp.asarray(self.W).T
+        rows = check_embeddings(embeddings, self.hidden)
+        return chain.laws(jnp.asarray(self.A), self.first, rows, jnp.asarray(self.W))
 
     # -- exact questions ----------------------------------------------------------------------
 
@@ -221,37 +222,46 @@ def chain_supports(A: AnyArray, p0: AnyArray, seen: Bool[Array, "T H"]) -> Suppo
     return Supports(a & b[1:], at_start, jnp.any(at_start))
 
 
+@partial(jax.jit, static_argnames="length")
 def sample_chain(
-    key: PRNGKeyArray,
-    length: int,
-    A: AnyArray,
-    p0: AnyArray,
-    log_emission: Float[Array, "vocab hidden"],
+    key: PRNGKeyArray, length: int, A: AnyArray, p0: AnyArray, W: Float[AnyArray, "vocab hidden"]
 ) -> Sample:
-    """Draw a hidden path and its tokens; `log_emission` may depend on what the caller has drawn."""
-    log_A = jnp.log(jnp.asarray(A))
+    """Draw a hidden path and its tokens by inverting cumulative laws, one uniform a draw."""
     start_key, path_key, token_key = jax.random.split(key, 3)
-    h0 = jax.random.categorical(start_key, jnp.log(jnp.asarray(p0)))
+    moves = cumulative(jnp.asarray(A).T)
+    h0 = invert(cumulative(jnp.asarray(p0)), uniform(start_key, ()))
 
-    def step(h, k):
-        new = jax.random.categorical(k, log_A[:, h])
+    def step(h, u):
+        new = invert(moves[h], u)
         return new, new
 
-    _, path = jax.lax.scan(step, h0, jax.random.split(path_key, length))
-    tokens = jax.random.categorical(token_key, log_emission[:, path], axis=0)
+    _, path = jax.lax.scan(step, h0, uniform(path_key, (length,)))
+    tokens = invert(cumulative(jnp.asarray(W).T)[path], uniform(token_key, (length,)))
     return Sample(tokens, jnp.concatenate([h0[None], path]))
+
+
+def uniform(key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """Uniforms in [0, 1), drawn in float32 so that a key means the same draws in either precision."""
+    return jax.random.uniform(key, shape, jnp.float32).astype(jnp.result_type(float))
+
+
+def cumulative(laws: Float[Array, "*batch K"]) -> Float[Array, "*batch K"]:
+    """Cumulative sums along the last axis, the last one exactly 1."""
+    total = jnp.cumsum(laws, axis=-1)
+    return total / total[..., -1:]
+
+
+def invert(steps: Float[Array, "*batch K"], u: Float[Array, "*batch"]) -> Int[Array, "*batch"]:
+    """The value whose cumulative interval holds u; one of probability zero is never drawn."""
+    return jnp.sum(steps <= u[..., None], axis=-1, dtype=jnp.int32)
 
 
 def softmax_uniform(
     key: PRNGKeyArray, shape: tuple[int, ...], temperature: float
 ) -> Float[Array, "..."]:
-    """Softmax along axis 0 of uniform logits at a temperature.
-
-    The logits are drawn in float32 so that a key means the same world in either precision.
-    """
+    """Softmax along axis 0 of uniform logits at a temperature."""
     check_positive("temperature", temperature)
-    logits = jax.random.uniform(key, shape, jnp.float32).astype(jnp.result_type(float))
-    return jax.nn.softmax(logits / temperature, axis=0)
+    return jax.nn.softmax(uniform(key, shape) / temperature, axis=0)
 
 
 def permutation_mixture(

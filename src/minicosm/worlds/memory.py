@@ -19,7 +19,17 @@ from .arrays import (
     is_concrete,
     parameter,
 )
-from .hmm import HMM, Supports, chain_supports, permutation_mixture, sample_chain, softmax_uniform
+from .hmm import (
+    HMM,
+    Supports,
+    chain_supports,
+    cumulative,
+    invert,
+    permutation_mixture,
+    sample_chain,
+    softmax_uniform,
+    uniform,
+)
 
 MAX_CONFIGURATIONS = 10_000
 
@@ -195,9 +205,9 @@ class MemoryHMM(eqx.Module):
         """Draw the memory, then `length` tokens and the hidden states behind them."""
         check_count("length", length)
         memory_key, chain_key = jax.random.split(key)
-        configuration = jax.random.categorical(memory_key, jnp.log(jnp.asarray(self.pM)))
+        configuration = invert(cumulative(jnp.asarray(self.pM)), uniform(memory_key, ()))
         rows = self.emission_columns()[:, jnp.asarray(self._lift_index())[configuration]]
-        tokens, hidden = sample_chain(chain_key, length, self.A, self.p0, jnp.log(rows))
+        tokens, hidden = sample_chain(chain_key, length, self.A, self.p0, rows)
         return MemorySample(tokens, hidden, jnp.asarray(self.cell_values())[configuration])
 
     # -- the exact model as a masked language model -------------------------------------------
@@ -212,18 +222,18 @@ class MemoryHMM(eqx.Module):
 
     def messages(self, embeddings: Float[AnyArray, "T CH"]) -> chain.Messages:
         """Messages of every configuration's own chain (leading axis), without `pM`."""
-        rows = check_embeddings(embeddings, self.configurations * self.hidden)
-        rows = rows.reshape(len(rows), self.configurations, self.hidden)
         run = jax.vmap(chain.messages, in_axes=(None, None, 1))
-        return run(jnp.asarray(self.A), self.first, rows)
+        return run(jnp.asarray(self.A), self.first, self._rows(embeddings))
+
+    def _rows(self, embeddings: Float[AnyArray, "T CH"]) -> Float[Array, "T C H"]:
+        rows = check_embeddings(embeddings, self.configurations * self.hidden)
+        return rows.reshape(len(rows), self.configurations, self.hidden)
 
     def aggregate(self, embeddings: Float[AnyArray, "T CH"]) -> Float[Array, "T C H"]:
         """`tau_i = P[M, H_i, all rows but the i-th]`, each position scaled to sum to one (or 0)."""
-        m = self.messages(embeddings)
-        weights = _weights(
-            jnp.log(jnp.asarray(self.pM))[:, None] + m.forward_log + m.backward_log[:, 1:]
-        )
-        tau = weights[..., None] * m.forward * m.backward[:, 1:]
+        run = jax.vmap(chain.aggregates, in_axes=(None, None, 1))
+        tau, logs = run(jnp.asarray(self.A), self.first, self._rows(embeddings))
+        tau = _weights(jnp.log(jnp.asarray(self.pM))[:, None] + logs)[..., None] * tau
         tau = jnp.moveaxis(tau, 0, 1)
         return chain.normalise(tau.reshape(len(tau), -1)).reshape(tau.shape)
 
@@ -246,7 +256,6 @@ class MemoryHMM(eqx.Module):
         rows = self.embed(tokens, observed)
         m = self.messages(rows)
         rows = jnp.moveaxis(rows.reshape(len(rows), self.configurations, self.hidden), 1, 0)
-        log_prior = jnp.log(jnp.asarray(self.pM))
         start = jnp.asarray(self.p0) * m.backward[:, 0]
         inner = m.forward * m.backward[:, 1:] * rows
         joint = jnp.concatenate([start[:, None], inner], axis=1)  # (C, T+1, H)
@@ -254,7 +263,7 @@ class MemoryHMM(eqx.Module):
         logs = jnp.concatenate(
             [m.backward_log[:, :1], m.forward_log + m.backward_log[:, 1:]], axis=1
         )
-        joint = _weights(log_prior[:, None] + logs)[..., None] * joint
+        joint = _weights(jnp.asarray(self.pM), logs)[..., None] * joint
         configurations = chain.normalise(joint[:, 0].sum(axis=1))
         grid = configurations.reshape((self.values,) * self.cells)
         cells = jnp.stack(
@@ -272,7 +281,10 @@ class MemoryHMM(eqx.Module):
         rows = self.embed(tokens, observed)
         rows = rows.reshape(len(rows), self.configurations, self.hidden)
         run = jax.vmap(chain.log_likelihood, in_axes=(None, None, 1))
-        return _log_sum(jnp.log(jnp.asarray(self.pM)) + run(jnp.asarray(self.A), self.first, rows))
+        prior, logs = jnp.asarray(self.pM), run(jnp.asarray(self.A), self.first, rows)
+        total = jnp.sum(_weights(prior, logs))
+        log = _log_scale(prior, logs) + jnp.log(jnp.where(total > 0, total, 1))
+        return jnp.where(total > 0, log, -jnp.inf)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
         """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
@@ -287,7 +299,7 @@ class MemoryHMM(eqx.Module):
         rows = rows.reshape(len(rows), self.configurations, self.hidden)
         run = jax.vmap(chain.forward_messages, in_axes=(None, None, 1))
         forward, logs = run(jnp.asarray(self.A), self.first, rows)
-        weights = _weights(jnp.log(jnp.asarray(self.pM))[:, None] + logs)
+        weights = _weights(jnp.asarray(self.pM), logs)
         tau = jnp.moveaxis(weights[..., None] * forward, 0, 1)[1:]
         return jnp.log(chain.normalise(self.unlift(tau)) @ self.emission_columns().T)
 
@@ -312,14 +324,19 @@ class MemoryHMM(eqx.Module):
         return markov.stationary_law(np.asarray(self.A))
 
 
-def _log_sum(logs: Float[Array, " C"]) -> Float[Array, ""]:
-    top = jnp.max(logs)
-    safe = jnp.where(jnp.isfinite(top), top, 0)
-    total = jnp.sum(jnp.exp(logs - safe))
-    return jnp.where(total > 0, safe + jnp.log(jnp.where(total > 0, total, 1)), -jnp.inf)
+def _log_scale(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, " *T"]:
+    """The largest `log(prior) + logs` at each position (0 if all are -inf), a constant."""
+    prior, logs = jax.lax.stop_gradient((prior, logs))
+    top = jnp.max(jnp.log(prior).reshape(-1, *(1,) * (logs.ndim - 1)) + logs, axis=0)
+    return jnp.where(jnp.isfinite(top), top, 0)
 
 
-def _weights(logs: Float[Array, "C T"]) -> Float[Array, "C T"]:
-    """`exp(logs)` scaled so that the largest configuration at each position has weight one."""
-    top = jnp.max(logs, axis=0)
-    return jnp.exp(logs - jax.lax.stop_gradient(jnp.where(jnp.isfinite(top), top, 0)))
+def _weights(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, "C *T"]:
+    """`prior * exp(logs)` scaled so that the largest configuration at each position has weight one.
+
+    The prior stays outside the logarithm, so that derivatives are finite where it is zero; there
+    the exponent is cut off before it overflows.
+    """
+    limit = 0.9 * float(np.log(jnp.finfo(logs.dtype).max))
+    grown = jnp.exp(jnp.minimum(logs - _log_scale(prior, logs), limit))
+    return prior.reshape(-1, *(1,) * (logs.ndim - 1)) * grown
