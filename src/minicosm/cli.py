@@ -140,6 +140,8 @@ class Report:
         from minicosm.studies import STUDIES
 
         store = Store(home())
+        if self.out is None:
+            store.prepare()
         out = self.out or store.path / "lab-book.html"
         write_report(store, STUDIES, self.profile, out)
         print(out)

@@ -20,6 +20,7 @@ def store(tmp_path):
     """A store whose warnings are collected in `store.warnings`."""
     warnings: list[str] = []
     store = Store(tmp_path / "store", warn=warnings.append)
+    store.prepare()
     store.warnings = warnings
     return store
 

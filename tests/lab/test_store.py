@@ -118,6 +118,7 @@ def test_damage_never_raises_and_never_gives_wrong_numbers(damage, bit, tmp_path
     """Whatever happens to a stored trial, loading gives the right result or sets it aside."""
     warnings: list[str] = []
     store = Store(tmp_path_factory.mktemp("damaged"), warn=warnings.append)
+    store.prepare()
     key = keep(store)
     intact = store.load(key)
     (folder,) = (store.path / "trials").iterdir()
@@ -172,7 +173,14 @@ def test_a_store_that_cannot_be_used_says_so_in_one_sentence(tmp_path):
     with pytest.raises(LabError, match="is a file"):
         Store(file)
     with pytest.raises(LabError, match="Not a directory"):
-        Store(file / "below")
+        Store(file / "below").prepare()
+
+
+def test_reading_makes_no_folder(tmp_path, pairs):
+    store = Store(tmp_path / "none")
+    assert store.load(address("coins", "v1", COIN)) is None
+    assert recall(store, *pairs[0], "smoke") is None
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing_half_written(store, monkeypatch):
@@ -195,7 +203,7 @@ def test_leftovers_are_removed_only_when_old(store):
         (folder / "arrays.npz").write_bytes(b"half")
     long_ago = time.time() - 2 * 24 * 3600
     os.utime(old, (long_ago, long_ago))
-    Store(store.path)
+    store.prepare()
     assert not old.exists()
     assert new.exists()
 

@@ -1,10 +1,14 @@
-"""The command line with the toy study as its only study."""
+"""The command line with the toy study in place of the real ones."""
+
+import sys
+import types
 
 import toy_study
 
-import minicosm.studies
 from minicosm.cli import main
 
 if __name__ == "__main__":
-    minicosm.studies.STUDIES = (toy_study.STUDY,)
+    studies = types.ModuleType("minicosm.studies")
+    studies.STUDIES = (toy_study.STUDY,)
+    sys.modules["minicosm.studies"] = studies
     main()

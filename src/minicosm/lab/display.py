@@ -30,6 +30,7 @@ class Display:
         self._live: Any = None
         self._whole: Any = None
         self._current: Any = None
+        self._name = ""
         self._done = 0
         self._total = 0
 
@@ -72,6 +73,9 @@ class Display:
     def progress(self, name: str, done: int, total: int, note: str = "") -> None:
         """A trial says how far it is."""
         if self._live is not None:
+            if name != self._name:
+                self._name = name
+                self._live.reset(self._current)
             text = f"{name}: {note}" if note else name
             self._live.update(
                 self._current,

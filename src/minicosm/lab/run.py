@@ -117,6 +117,7 @@ def check(
     """
     if jobs is not None and jobs < 1:
         raise LabError(f"jobs is {jobs}; it must be at least 1.")
+    store.prepare()
     display = display or Display(quiet=True)
     codes = {study.name: study.code_version() for study, _ in selection}
     plans: list[dict[str, str] | Failure] = []

@@ -95,7 +95,7 @@ def address(study: str, code_version: str, trial: Trial) -> str:
 
 
 class Store:
-    """A folder of trials and verdicts. Opening it makes the folder and proves it writable."""
+    """A folder of trials and verdicts. Reading makes nothing; `prepare` it before writing."""
 
     def __init__(self, path: Path | str, warn: Callable[[str], None] = to_stderr) -> None:
         self.path = Path(path)
@@ -103,6 +103,10 @@ class Store:
         with self._clearly("use"):
             if self.path.exists() and not self.path.is_dir():
                 raise LabError(f"the store {self.path} is a file; it must be a folder.")
+
+    def prepare(self) -> None:
+        """Make the folder, prove it writable before hours are spent, and remove old leftovers."""
+        with self._clearly("use"):
             for folder in ("trials", "verdicts"):
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
             probe = self.path / "trials" / f"{NEW}{uuid.uuid4().hex}"

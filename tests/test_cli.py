@@ -1,0 +1,253 @@
+"""The command line: exit codes, one sentence for bad input, JSON for programs, and speed."""
+
+import json
+import subprocess
+import sys
+import types
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from minicosm.cli import main
+from minicosm.lab import Estimate, Outcome, Study, Trial, TrialResult
+
+
+@dataclass(frozen=True)
+class Die:
+    sides: int
+    seed: int
+
+
+def roll(config, progress):
+    rolls = np.random.default_rng(config.seed).integers(1, config.sides + 1, 50)
+    return TrialResult({"mean": float(rolls.mean())}, {"rolls": rolls})
+
+
+def claims(study, expected_of_loaded="fails"):
+    def trials(profile, seed):
+        return {str(i): Trial(roll, Die(6, 10 * seed + i)) for i in range(3)}
+
+    texts = {"source": "On Dice", "statement": "A *die*.", "criterion": "the mean"}
+
+    @study.claim(id="dice/mean-3.5", title="Rolls average 3.5", trials=trials, **texts)
+    def mean(results):
+        mean = Estimate.of([r.numbers["mean"] for r in results.values()])
+        return Outcome("holds", {"mean [of rolls]": mean, "odd": float("nan")})
+
+    @study.claim(
+        id="dice/loaded",
+        title="Dice are loaded",
+        trials=trials,
+        expected=expected_of_loaded,
+        erratum="They are not.",
+        corrected_by="dice/mean-3.5",
+        **texts,
+    )
+    def loaded(results):
+        return Outcome("fails", {"rolls": 150})
+
+    return study
+
+
+def dice(**options):
+    return claims(Study("dice", "Dice", "On Dice, 1906", "Toys.", code=("test_cli",)), **options)
+
+
+def use(monkeypatch, *studies):
+    """Put the given studies in place of the real ones."""
+    module = types.ModuleType("minicosm.studies")
+    module.STUDIES = studies
+    monkeypatch.setitem(sys.modules, "minicosm.studies", module)
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch, tmp_path):
+    monkeypatch.setenv("MINICOSM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    use(monkeypatch, dice())
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; its exit code, standard output and standard error."""
+
+    def command(*words):
+        with pytest.raises(SystemExit) as stop:
+            main(list(words))
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return stop.value.code, out, err
+
+    return command
+
+
+def test_zero_when_everything_came_out_as_registered(run):
+    code, out, _ = run("check", "--profile", "smoke")
+    assert code == 0
+    assert "2 of 2 claims came out as registered" in out
+    assert "mean [of rolls]" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_one_when_a_verdict_differs_and_the_table_marks_it(run, monkeypatch):
+    use(monkeypatch, dice(expected_of_loaded="holds"))
+    code, out, _ = run("check", "--profile", "smoke")
+    assert code == 1
+    assert "fails (!)" in out
+    assert "the registered verdict is 'holds'" in " ".join(out.split())
+
+
+def test_one_when_a_trial_raises_with_its_traceback_only_on_request(run, monkeypatch, capsys):
+    def broken(config, progress):
+        raise RuntimeError("the die fell off the table")
+
+    broken.__qualname__ = "broken"
+    monkeypatch.setattr(sys.modules[__name__], "roll", broken)
+    use(monkeypatch, dice())
+    code, out, _ = run("check", "--profile", "smoke")
+    assert code == 1
+    assert "RuntimeError: the die fell off the table" in " ".join(out.split())
+    with pytest.raises(SystemExit):
+        main(["check", "--profile", "smoke", "--debug"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["show", "dice/lodaed"], "did you mean dice/loaded?"),
+        (["check", "mean-3.6"], "did you mean dice/mean-3.5?"),
+        (["check", "quite/other"], "minicosm list"),
+        (["list", "dcie"], "did you mean dice?"),
+        (["show", "dice"], "is a study"),
+        (["check", "--jobs", "0"], "jobs is 0"),
+        (["check", "--seed", "-1"], "seed is -1"),
+        (["check", "--profile", "huge"], "smoke"),
+        (["check", "--jobs", "many"], "--jobs"),
+        (["frobnicate"], "frobnicate"),
+        (["sample", "hmm", "--out", "corpus.csv"], ".parquet"),
+        (["sample", "hmm", "--out", "/no/such/folder/c.npz"], "no folder"),
+        (["sample", "hmm", "--count", "0", "--out", "c.npz"], "count is 0"),
+        (["report", "--out", "/no/such/folder/book.html"], "cannot write"),
+    ],
+)
+def test_bad_input_is_two_and_a_sentence(run, words, sentence):
+    code, _, err = run(*words)
+    assert code == 2
+    assert sentence in " ".join(err.replace("│", " ").split())
+
+
+def test_an_ambiguous_suffix_lists_its_meanings(run, monkeypatch):
+    other = dice()
+    other.name = "more"
+    claim = other.claims[0]
+    object.__setattr__(claim, "id", "more/mean-3.5")
+    other._claims = {claim.id: claim}
+    use(monkeypatch, dice(), other)
+    code, _, err = run("show", "mean-3.5")
+    assert code == 2
+    assert "dice/mean-3.5, more/mean-3.5" in err
+
+
+def test_an_unusable_store_is_two_and_a_sentence(run, monkeypatch, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for home, reason in ((file, "is a file"), (file / "below", "Not a directory")):
+        monkeypatch.setenv("MINICOSM_HOME", str(home))
+        for command in (["check"], ["show", "loaded"], ["report"]):
+            code, _, err = run(*command)
+            assert code == 2
+            assert reason in err and len(err.splitlines()) == 1
+
+
+def test_json_is_one_strict_document_on_standard_output(run):
+    def strict(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    def parse(out):
+        return json.loads(out, parse_constant=strict)
+
+    (study,) = parse(run("list", "--json")[1])
+    assert [claim["id"] for claim in study["claims"]] == ["dice/mean-3.5", "dice/loaded"]
+    assert parse(run("show", "loaded", "--json")[1])["last"] is None
+    code, out, _ = run("check", "dice", "--json", "--profile", "smoke")
+    mean, loaded = parse(out)
+    assert (code, mean["verdict"], loaded["verdict"]) == (0, "holds", "fails")
+    assert mean["numbers"]["odd"] == "NaN"
+    assert set(mean["numbers"]["mean [of rolls]"]) == {"value", "low", "high", "count"}
+    shown = parse(run("show", "loaded", "--json", "--profile", "smoke")[1])
+    assert shown["last"]["verdict"] == "fails" and shown["last"]["code_is_current"]
+
+
+def test_show_tells_everything_about_a_claim(run):
+    assert "Not checked yet" in run("show", "loaded")[1]
+    run("check", "loaded", "--profile", "smoke")
+    code, out, _ = run("show", "loaded", "--profile", "smoke")
+    assert code == 0
+    for text in ("On Dice", "Decided by", "Erratum: They are not.", "dice/mean-3.5", "rolls: 150"):
+        assert text in out
+    assert "minicosm check dice/loaded --profile smoke --seed 0" in out
+
+
+def test_report_prints_where_the_book_is(run, tmp_path):
+    run("check", "--profile", "smoke")
+    code, out, _ = run("report", "--profile", "smoke")
+    assert code == 0
+    assert out.strip() == str(tmp_path / "home" / "lab-book.html")
+    assert "Rolls average 3.5" in (tmp_path / "home" / "lab-book.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["list"], ["show"], ["check"], ["report"], ["sample"], ["sample", "hmm"]],
+)
+def test_every_help_ends_with_an_example(run, words):
+    code, out, _ = run(*words, "--help")
+    assert code == 0
+    assert out.splitlines()[-1].startswith(f"example: minicosm {' '.join(words)}".rstrip())
+
+
+def test_sampled_corpora_hold_sequences_of_the_world_in_their_metadata(run, tmp_path):
+    path = tmp_path / "corpus.parquet"
+    sizes = ["--hidden", "3", "--vocab", "5", "--length", "7", "--count", "11"]
+    assert run("sample", "hmm", *sizes, "--out", str(path))[0] == 0
+    tokens, hidden, metadata = read(path)
+    assert tokens.shape == (11, 7) and hidden.shape == (11, 8)
+    assert tokens.min() >= 0 and tokens.max() < 5
+    W = np.array(metadata["parameters"]["W"])
+    A = np.array(metadata["parameters"]["A"])
+    assert (W[tokens, hidden[:, 1:]] > 0).all()  # every token and move is possible
+    assert (A[hidden[:, 1:], hidden[:, :-1]] > 0).all()
+    assert run("sample", "hmm", *sizes[:-1], "4", "--out", str(path))[0] == 0
+    np.testing.assert_array_equal(read(path)[0], tokens[:4])  # a shorter corpus is a prefix
+
+
+def read(path):
+    table = pq.read_table(path)
+    tokens, hidden = (np.array(table[name].to_pylist()) for name in ("tokens", "hidden"))
+    return tokens, hidden, json.loads(table.schema.metadata[b"minicosm"])
+
+
+def test_a_memory_world_has_its_memory_beside_its_tokens(run, tmp_path):
+    path = tmp_path / "corpus.npz"
+    words = ["--cells", "2", "--memory", "3", "--length", "6", "--count", "5", "--out", str(path)]
+    assert run("sample", "memory-hmm", *words)[0] == 0
+    with np.load(path, allow_pickle=False) as file:
+        assert file["tokens"].shape == (5, 6)
+        assert file["memory"].shape == (5, 2)
+        assert file["memory"].max() < 3
+
+
+def test_an_impossible_world_is_a_sentence(run, tmp_path):
+    code, _, err = run("sample", "hmm", "--hidden", "0", "--out", str(tmp_path / "c.npz"))
+    assert code == 2
+    assert "hidden is 0" in err
+
+
+def test_the_command_line_loads_nothing_heavy():
+    heavy = ["jax", "numpy", "scipy", "matplotlib", "pyarrow", "jinja2", "ray"]
+    code = f"import sys, minicosm.cli; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
