@@ -132,7 +132,9 @@ class HMM(eqx.Module):
     def sample(self, key: PRNGKeyArray, length: int) -> Sample:
         """Draw `length` tokens and the hidden states 0..length behind them."""
         check_count("length", length)
-        return sample_chain(key, length, self.A, self.p0, self.W)
+        return sample_chain(
+            key, length, jnp.asarray(self.A), jnp.asarray(self.p0), jnp.asarray(self.W)
+        )
 
     # -- the exact model as a masked language model -------------------------------------------
 
@@ -224,19 +226,23 @@ def chain_supports(A: AnyArray, p0: AnyArray, seen: Bool[Array, "T H"]) -> Suppo
 
 @partial(jax.jit, static_argnames="length")
 def sample_chain(
-    key: PRNGKeyArray, length: int, A: AnyArray, p0: AnyArray, W: Float[AnyArray, "vocab hidden"]
+    key: PRNGKeyArray,
+    length: int,
+    A: Float[Array, "hidden hidden"],
+    p0: Float[Array, " hidden"],
+    W: Float[Array, "vocab hidden"],
 ) -> Sample:
     """Draw a hidden path and its tokens by inverting cumulative laws, one uniform a draw."""
     start_key, path_key, token_key = jax.random.split(key, 3)
-    moves = cumulative(jnp.asarray(A).T)
-    h0 = invert(cumulative(jnp.asarray(p0)), uniform(start_key, ()))
+    moves = cumulative(A.T)
+    h0 = invert(cumulative(p0), uniform(start_key, ()))
 
     def step(h, u):
         new = invert(moves[h], u)
         return new, new
 
     _, path = jax.lax.scan(step, h0, uniform(path_key, (length,)))
-    tokens = invert(cumulative(jnp.asarray(W).T)[path], uniform(token_key, (length,)))
+    tokens = invert(cumulative(W.T)[path], uniform(token_key, (length,)))
     return Sample(tokens, jnp.concatenate([h0[None], path]))
 
 

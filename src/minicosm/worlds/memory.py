@@ -207,7 +207,9 @@ class MemoryHMM(eqx.Module):
         memory_key, chain_key = jax.random.split(key)
         configuration = invert(cumulative(jnp.asarray(self.pM)), uniform(memory_key, ()))
         rows = self.emission_columns()[:, jnp.asarray(self._lift_index())[configuration]]
-        tokens, hidden = sample_chain(chain_key, length, self.A, self.p0, rows)
+        tokens, hidden = sample_chain(
+            chain_key, length, jnp.asarray(self.A), jnp.asarray(self.p0), rows
+        )
         return MemorySample(tokens, hidden, jnp.asarray(self.cell_values())[configuration])
 
     # -- the exact model as a masked language model -------------------------------------------
@@ -233,7 +235,7 @@ class MemoryHMM(eqx.Module):
         """`tau_i = P[M, H_i, all rows but the i-th]`, each position scaled to sum to one (or 0)."""
         run = jax.vmap(chain.aggregates, in_axes=(None, None, 1))
         tau, logs = run(jnp.asarray(self.A), self.first, self._rows(embeddings))
-        tau = _weights(jnp.log(jnp.asarray(self.pM))[:, None] + logs)[..., None] * tau
+        tau = _weights(jnp.asarray(self.pM), logs)[..., None] * tau
         tau = jnp.moveaxis(tau, 0, 1)
         return chain.normalise(tau.reshape(len(tau), -1)).reshape(tau.shape)
 
