@@ -121,7 +121,8 @@ def test_one_when_a_trial_raises_with_its_traceback_only_on_request(run, monkeyp
         (["check", "mean-3.6"], "did you mean dice/mean-3.5?"),
         (["check", "quite/other"], "minicosm list"),
         (["list", "dcie"], "did you mean dice?"),
-        (["show", "dice"], "is a study"),
+        (["show", "dice"], "is a study of 2 claims"),
+        (["check", "no_such_file.py"], "there is no file no_such_file.py"),
         (["check", "--jobs", "0"], "jobs is 0"),
         (["check", "--seed", "-1"], "seed is -1"),
         (["check", "--profile", "huge"], "smoke"),
@@ -189,6 +190,54 @@ def test_show_tells_everything_about_a_claim(run):
     for text in ("On Dice", "Decided by", "Erratum: They are not.", "dice/mean-3.5", "rolls: 150"):
         assert text in out
     assert "minicosm check dice/loaded --profile smoke --seed 0" in out
+
+
+OWN = """
+from minicosm.lab import Outcome, Study
+
+STUDY = Study("own", "Own", "me", "Mine.", code=(__name__,))
+
+
+def trials(profile, seed):
+    return {}
+
+
+for name in ("one", "two"):
+
+    @STUDY.claim(
+        id=f"own/{name}", title=name, source="", statement="", criterion="", trials=trials
+    )
+    def check(results):
+        return Outcome("holds", {})
+"""
+
+
+def test_a_study_of_ones_own_is_a_file(run, tmp_path):
+    path = tmp_path / "own_study.py"
+    path.write_text(OWN)
+    code, out, _ = run("check", str(path), "--profile", "smoke")
+    assert code == 0 and "own/one" in out and "own/two" in out and "dice" not in out
+    code, out, _ = run("show", f"{path}::two", "--profile", "smoke")
+    assert f"minicosm check {path}::own/two --profile smoke" in out
+    assert "own/one" in run("list", str(path))[1]
+    book = tmp_path / "book.html"
+    assert run("report", str(path), "--profile", "smoke", "--out", str(book))[0] == 0
+    assert "own/one" in book.read_text() and "dice" not in book.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "sentence"),
+    [
+        ("broken_study.py", "import no_such_module", "No module named 'no_such_module'"),
+        ("empty_study.py", "", "no variable STUDY"),
+        ("json.py", "", "has the name of another module"),
+    ],
+)
+def test_a_file_without_a_study_is_a_sentence(run, tmp_path, name, source, sentence):
+    (tmp_path / name).write_text(source)
+    code, _, err = run("check", str(tmp_path / name))
+    assert code == 2
+    assert sentence in err
 
 
 def test_report_prints_where_the_book_is(run, tmp_path):

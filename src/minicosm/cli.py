@@ -21,6 +21,10 @@ from minicosm.lab.claims import LabError, ProfileName
 from minicosm.lab.executors import ExecutorName
 
 Json = Annotated[bool, arg(help="Print one JSON document on standard output, nothing else.")]
+Studies = Annotated[
+    Positional[tuple[str, ...]],
+    arg(help="Only these studies, by name or by file.", metavar="[STUDY or FILE.py ...]"),
+]
 Profile = Annotated[
     ProfileName,
     arg(help="How large: smoke (seconds), laptop (minutes on two cores), paper (for a GPU)."),
@@ -31,14 +35,14 @@ Profile = Annotated[
 class List:
     """List the studies and their claims, with the registered verdict of each."""
 
-    study: Annotated[Positional[str], arg(help="Only this study.", metavar="[STUDY]")] = ""
+    studies: Studies = ()
     json: Json = False
 
     def run(self) -> int:
-        from minicosm.lab.catalogue import print_list
+        from minicosm.lab.catalogue import print_list, select_studies
         from minicosm.studies import STUDIES
 
-        print_list(STUDIES, self.study, self.json)
+        print_list(select_studies(STUDIES, self.studies), self.json)
         return 0
 
 
@@ -57,7 +61,7 @@ class Show:
 
         selection = select(STUDIES, [self.claim])
         if len(selection) != 1:
-            raise LabError(f"{self.claim!r} is a study; list its claims by: minicosm list")
+            raise LabError(f"{self.claim!r} is a study of {len(selection)} claims; name one.")
         print_claim(Store(home()), *selection[0], self.profile, self.json)
         return 0
 
@@ -72,7 +76,11 @@ class Check:
 
     names: Annotated[
         Positional[tuple[str, ...]],
-        arg(help="Studies or claims; without any, everything.", metavar="[STUDY or CLAIM ...]"),
+        arg(
+            help="Studies, claims, or a study of your own as FILE.py or FILE.py::CLAIM. "
+            "Without any: everything.",
+            metavar="[STUDY or CLAIM ...]",
+        ),
     ] = ()
     profile: Profile = "laptop"
     jobs: Annotated[
@@ -128,6 +136,7 @@ class Check:
 class Report:
     """Write the lab book: one HTML file with every verdict, its numbers and its figure."""
 
+    studies: Studies = ()
     out: Annotated[
         Path | None, arg(help="The file. Without it: lab-book.html in $MINICOSM_HOME.")
     ] = None
@@ -135,6 +144,7 @@ class Report:
     open: Annotated[bool, arg(help="Open it in the browser.")] = False
 
     def run(self) -> int:
+        from minicosm.lab.catalogue import select_studies
         from minicosm.lab.report import write_report
         from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
@@ -143,7 +153,7 @@ class Report:
         if self.out is None:
             store.prepare()
         out = self.out or store.path / "lab-book.html"
-        write_report(store, STUDIES, self.profile, out)
+        write_report(store, select_studies(STUDIES, self.studies), self.profile, out)
         print(out)
         if self.open:
             import webbrowser

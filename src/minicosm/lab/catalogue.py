@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import json
+import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -23,29 +26,70 @@ from minicosm.lab.store import Store
 def select(studies: Sequence[Study], names: Iterable[str]) -> list[tuple[Study, Claim]]:
     """The claims that the names mean, each once, in order; without names, all of them.
 
-    A name is a study, a claim's id, or the end of an id (from a `/` on) that only one claim has.
+    A name is a study, a claim's id, or the end of an id (from a `/` on) that only one claim has;
+    or a file with a study of one's own, `FILE.py`, or one claim of it, `FILE.py::CLAIM`.
     """
     every = [(study, claim) for study in studies for claim in study.claims]
-    seen: dict[str, Study] = {}
-    for study, claim in every:
-        if claim.id in seen:
-            raise LabError(f"two studies have a claim {claim.id!r}; ids must be unique.")
-        seen[claim.id] = study
+    if len({claim.id for _, claim in every}) < len(every):
+        raise LabError("two studies have a claim of the same id; ids must be unique.")
     names = list(names)
     if not names:
         return every
     chosen: dict[str, tuple[Study, Claim]] = {}
     for name in names:
-        found = [pair for pair in every if name in (pair[0].name, pair[1].id)]
-        if not found:
-            found = [pair for pair in every if pair[1].id.endswith(f"/{name}")]
-            if len(found) > 1:
-                ids = ", ".join(claim.id for _, claim in found)
-                raise LabError(f"{name!r} may mean any of {ids}; give the whole id.")
-        if not found and name not in (study.name for study in studies):
-            raise LabError(_unknown(name, studies, [claim.id for _, claim in every]))
+        file, _, within = name.partition("::")
+        if file.endswith(".py"):
+            found = select([load_study(Path(file))], [within] if within else [])
+        else:
+            found = _named(name, studies, every)
         chosen |= {claim.id: (study, claim) for study, claim in found}
     return list(chosen.values())
+
+
+def _named(
+    name: str, studies: Sequence[Study], every: list[tuple[Study, Claim]]
+) -> list[tuple[Study, Claim]]:
+    found = [pair for pair in every if name in (pair[0].name, pair[1].id)]
+    if found or name in [study.name for study in studies]:
+        return found
+    found = [pair for pair in every if pair[1].id.endswith(f"/{name}")]
+    if not found:
+        raise LabError(_unknown(name, studies, [claim.id for _, claim in every]))
+    if len(found) > 1:
+        ids = ", ".join(claim.id for _, claim in found)
+        raise LabError(f"{name!r} may mean any of {ids}; give the whole id.")
+    return found
+
+
+def select_studies(studies: Sequence[Study], names: Iterable[str]) -> list[Study]:
+    """The studies of these names or files; without names, all of them."""
+    chosen = []
+    for name in names:
+        found = [study for study in studies if study.name == name]
+        if not found and not name.endswith(".py"):
+            raise LabError(_unknown(name, studies, ()))
+        chosen.append(found[0] if found else load_study(Path(name)))
+    return chosen or list(studies)
+
+
+def load_study(path: Path) -> Study:
+    """The `STUDY` of a file, imported as a module so that worker processes find it as well."""
+    if not path.is_file():
+        raise LabError(f"there is no file {path}.")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        module = importlib.import_module(path.stem)
+    except Exception as error:
+        raise LabError(f"cannot import {path}: {type(error).__name__}: {error}.") from error
+    if not (module.__file__ and path.samefile(module.__file__)):
+        raise LabError(f"{path} has the name of another module; give the file another name.")
+    study = getattr(module, "STUDY", None)
+    if not isinstance(study, Study):
+        raise LabError(f"{path} has no variable STUDY that is a minicosm.lab.Study.")
+    study.file = str(path)
+    return study
 
 
 def _unknown(name: str, studies: Sequence[Study], ids: Sequence[str]) -> str:
@@ -64,12 +108,8 @@ def print_json(document: Any) -> None:
     print(json.dumps(for_readers(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def print_list(studies: Sequence[Study], name: str, as_json: bool) -> None:
-    """The studies (or the one of that name), with their claims."""
-    if name:
-        if name not in [study.name for study in studies]:
-            raise LabError(_unknown(name, studies, ()))
-        studies = [study for study in studies if study.name == name]
+def print_list(studies: Sequence[Study], as_json: bool) -> None:
+    """The studies with their claims."""
     if as_json:
         print_json([_study_record(study) for study in studies])
         return
@@ -107,9 +147,10 @@ def _claim_record(claim: Claim) -> dict[str, Any]:
     return {**{name: getattr(claim, name) for name in names}, "registered": claim.expected}
 
 
-def command(claim: Claim, profile: ProfileName, seed: int) -> str:
+def command(study: Study, claim: Claim, profile: ProfileName, seed: int) -> str:
     """The command that checks the claim again."""
-    return f"minicosm check {claim.id} --profile {profile} --seed {seed}"
+    name = f"{study.file}::{claim.id}" if study.file else claim.id
+    return f"minicosm check {name} --profile {profile} --seed {seed}"
 
 
 def print_claim(
@@ -118,7 +159,7 @@ def print_claim(
     """A claim and its last verdict at a profile."""
     last = recall(store, study, claim, profile)
     current = last is not None and last.code_version == study.code_version()
-    rerun = command(claim, profile, last.seed if last else 0)
+    rerun = command(study, claim, profile, last.seed if last else 0)
     if as_json:
         verdict = {**last.record(), "code_is_current": current} if last else None
         print_json({**_claim_record(claim), "study": study.name, "last": verdict, "rerun": rerun})

@@ -152,7 +152,8 @@ class Study:
     """The claims of one line of work, in order, and the code that they stand on.
 
     `code` names the packages and modules whose source makes the code version: a change in any of
-    them gives every trial of the study a new address.
+    them gives every trial of the study a new address. `file` is where the study was loaded from,
+    if it is not one of the package's own.
     """
 
     def __init__(
@@ -163,6 +164,7 @@ class Study:
         self.source = source
         self.about = about
         self.code = tuple(code)
+        self.file = ""
         self._claims: dict[str, Claim] = {}
 
     @property
