@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minicosm.cli import main
-from minicosm.lab import Estimate, Outcome, Study, Trial, TrialResult
+from minicosm.lab import Estimate, LabError, Outcome, Study, Trial, TrialResult
+from minicosm.lab.catalogue import select
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,15 @@ def test_bad_input_is_two_and_a_sentence(run, words, sentence):
     code, _, err = run(*words)
     assert code == 2
     assert sentence in " ".join(err.replace("│", " ").split())
+
+
+@given(st.text(max_size=30) | st.from_regex(r"[a-z/.:-]{0,12}\.py(::)?[a-z]*", fullmatch=True))
+def test_any_name_selects_claims_or_is_a_sentence(name):
+    study = dice()
+    try:
+        assert set(select([study], [name])) <= {(study, claim) for claim in study.claims}
+    except LabError as error:
+        assert len(str(error).splitlines()) == 1
 
 
 def test_an_ambiguous_suffix_lists_its_meanings(run, monkeypatch):

@@ -2,7 +2,9 @@
 
 import re
 from html.parser import HTMLParser
+from itertools import combinations
 
+import numpy as np
 import pytest
 
 from minicosm.lab import LabError, check, figure, to_svg
@@ -120,15 +122,33 @@ def test_figures_take_the_ink_of_the_page_and_keep_their_ids_apart():
         assert to_svg(fig, "a/one") == drawn[0]
 
 
-def luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def linear(colour):
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
 
 @pytest.mark.parametrize("colour", PALETTE)
 def test_the_palette_has_contrast_three_on_light_and_dark_paper(colour):
     """WCAG 1.4.11: graphics need a contrast of 3 with their background."""
     for paper in ("#fdfcf9", "#15171b"):
-        dark, light = sorted((luminance(colour), luminance(paper)))
+        dark, light = sorted(linear(c) @ [0.2126, 0.7152, 0.0722] for c in (colour, paper))
         assert (light + 0.05) / (dark + 0.05) >= 3
+
+
+SEEN = {  # Machado, Oliveira, Fernandes 2009, full severity, on linear RGB
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+@pytest.mark.parametrize("eye", SEEN)
+def test_the_palette_stays_apart_for_colour_blind_readers(eye):
+    """Any two colours differ by at least 20 in CIELAB (1 is just noticeable side by side)."""
+    xyz = np.array([[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]])
+    points = []
+    for colour in PALETTE:
+        x = xyz @ np.clip(np.array(SEEN[eye]) @ linear(colour), 0, 1) / [0.9505, 1, 1.0888]
+        f = np.where(x > 0.008856, np.cbrt(x), 7.787 * x + 16 / 116)
+        points.append([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+    assert min(np.linalg.norm(np.subtract(a, b)) for a, b in combinations(points, 2)) > 20

@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -64,7 +64,7 @@ class Ended:
 
 def execute(
     jobs: Sequence[Job], executor: ExecutorName, workers: int | None, report: Report
-) -> Iterator[Ended]:
+) -> Generator[Ended, None, None]:
     """Run the jobs on the named executor, at most `workers` at once; yield them as they end.
 
     Without `workers`, `local` runs one trial after another and `ray` all that its cluster admits.
@@ -100,7 +100,7 @@ def plain(result: Any) -> TrialResult:
     return TrialResult(decode(encode(result.numbers, "numbers")), arrays)
 
 
-def _in_process(jobs: Sequence[Job], report: Report) -> Iterator[Ended]:
+def _in_process(jobs: Sequence[Job], report: Report) -> Generator[Ended, None, None]:
     for job in jobs:
 
         def progress(done: int, total: int, note: str = "", name: str = job.name) -> None:
@@ -109,7 +109,7 @@ def _in_process(jobs: Sequence[Job], report: Report) -> Iterator[Ended]:
         yield Ended(job, *run_trial(job.trial, progress))
 
 
-def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Iterator[Ended]:
+def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[Ended, None, None]:
     """Spawned processes, each running one trial after another; one that dies is replaced.
 
     Workers are kept from trial to trial because starting one costs the import and the
@@ -190,7 +190,9 @@ def _death(code: int | None) -> Failure:
     return Failure(f"its worker process {reason}")
 
 
-def _on_ray(jobs: Sequence[Job], workers: int | None, report: Report) -> Iterator[Ended]:
+def _on_ray(
+    jobs: Sequence[Job], workers: int | None, report: Report
+) -> Generator[Ended, None, None]:
     """Ray tasks of one CPU each, on the cluster of `$RAY_ADDRESS` or on this machine.
 
     Workers must have the same minicosm installed; results travel back to this process.

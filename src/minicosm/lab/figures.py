@@ -1,8 +1,8 @@
 """The house style of figures, and inline SVG that follows the page from light to dark.
 
 Text, axes and grid are drawn in one ink, which `to_svg` turns into `currentColor`; the background
-is transparent; the palette can be read on white and on near-black and told apart by readers with
-the common forms of colour blindness (it is the palette of Okabe and Ito, darkened where needed).
+is transparent. The five colours of the palette can be read on white and on near-black, and stay far
+apart for readers with each form of colour blindness; after five, lines are dashed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BLUE = "#2a7ab9"
-ORANGE = "#d55e00"
-GREEN = "#0b8f6a"
-PINK = "#c0609a"
-OCHRE = "#a8810f"
-GREY = "#7d838c"
-PALETTE = (BLUE, ORANGE, GREEN, PINK, OCHRE, GREY)
+BLUE = "#4856e8"
+ORANGE = "#e66300"
+GREEN = "#00a763"
+PURPLE = "#b247b1"
+GREY = "#907f8d"
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, GREY)
 
 INK = "#010203"
 

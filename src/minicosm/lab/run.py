@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -136,8 +137,11 @@ def check(
     kept = {} if force else {key: k for key in wanted if (k := store.load(key)) is not None}
     missing = [job for key, job in wanted.items() if key not in kept]
     failures: dict[str, Failure] = {}
-    with display.trials(len(missing), len(kept)):
-        for ended in execute(missing, executor, jobs, display.progress):
+    with (
+        display.trials(len(missing), len(kept)),
+        closing(execute(missing, executor, jobs, display.progress)) as running,
+    ):
+        for ended in running:
             job, result = ended.job, ended.outcome
             if isinstance(result, Failure):
                 failures[job.address] = Failure(
