@@ -7,12 +7,20 @@ For nonnegative rows `V[i]` (the probability of what is seen at position i in ea
 
 Each message is stored divided by a scale whose logarithm is kept beside it, so nothing underflows
 at any length. A message that is exactly zero stays zero and has log scale -inf.
+
+`aggregates` and `laws` combine both directions into `tau_i = a_i * b_i = P[H_i, seen elsewhere]`,
+and are the fast way when the messages themselves are not wanted. `jax.vmap` over them is written
+out by hand, because a scan that is merely vmapped spends most of its time on memory: it keeps all
+messages of the whole batch at once. Here batches of any nesting become one axis, cut into pieces
+whose messages stay in the cache, and within a piece the batch is the last axis, so that sums over
+states are sums of long vectors. Derivatives are those of the plain recursion.
 """
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float
 
 
@@ -81,6 +89,139 @@ def log_likelihood(
     forward, logs = forward_messages(A, first, V)
     total = jnp.sum(forward[-1])  # one, but it carries the derivative that the scales do not
     return logs[-1] + jnp.log(jnp.where(total > 0, total, 1))
+
+
+# Messages are kept near 2**32, not 1: the product of two still cannot overflow float32, and a live
+# message times entries of V as small as the smallest normal number cannot vanish.
+_LEVEL = 2.0**32
+
+# A piece of a batch holds about this many entries of V (a few megabytes of messages), but never
+# fewer than _WIDTH examples, below which the loop costs more than its arithmetic.
+_PIECE = 2**19
+_WIDTH = 128
+
+_Pair = tuple[Array, Array]
+
+
+def aggregates(
+    A: Float[Array, "H H"], first: Float[Array, " H"], V: Float[Array, "T H"]
+) -> tuple[Float[Array, "T H"], Float[Array, " T"]]:
+    """`tau_i / ||tau_i||_1` (zero if `tau_i` is) and `log ||tau_i||_1`, with `tau_i = a_i * b_i`."""
+    return _combined(A, first, None, V)
+
+
+def laws(
+    A: Float[Array, "H H"],
+    first: Float[Array, " H"],
+    V: Float[Array, "T H"],
+    W: Float[Array, "X H"],
+) -> Float[Array, "T X"]:
+    """`W tau_i / ||tau_i||_1` with `tau_i = a_i * b_i`, and the zero vector if `tau_i = 0`."""
+    return _combined(A, first, W, V)[0]
+
+
+@jax.custom_jvp
+def _combined(A: Array, first: Array, W: Array | None, V: Float[Array, "T H"]) -> _Pair:
+    """`W tau_i / ||tau_i||_1` and `log ||tau_i||_1`; `W = None` stands for the identity."""
+    law, log = _batch(A, first, W, V[None])
+    return law[0], log[0]
+
+
+@_combined.defjvp
+def _differentiate(primals: tuple, tangents: tuple) -> tuple[_Pair, _Pair]:
+    # custom_vmap has no reverse mode: where derivatives are taken, the recursion itself is used.
+    def plain(A, first, W, V):
+        law, log = _recursion(A, first, W, V[:, :, None])
+        return law[..., 0], log[..., 0]
+
+    return jax.jvp(plain, primals, tangents)
+
+
+def _pieces(A: Array, first: Array, W: Array | None, V: Float[Array, "B T H"]) -> _Pair:
+    """`_recursion` on B examples, piece by piece; the last piece may overlap the one before."""
+    count, length, hidden = V.shape
+    width = min(count, max(_WIDTH, _PIECE // (length * hidden)))
+
+    def piece(V):
+        law, log = _recursion(A, first, W, jnp.moveaxis(V, 0, -1))
+        return jnp.moveaxis(law, -1, 0), jnp.moveaxis(log, -1, 0)
+
+    if width == count:
+        return piece(V)
+
+    def add(i, done):
+        at = jnp.minimum(i * width, count - width)
+        new = piece(jax.lax.dynamic_slice_in_dim(V, at, width))
+        put = jax.lax.dynamic_update_slice_in_dim
+        return jax.tree.map(lambda old, part: put(old, part, at, axis=0), done, new)
+
+    shapes = jax.eval_shape(piece, V)
+    blank = jax.tree.map(lambda x: jnp.zeros((count, *x.shape[1:]), x.dtype), shapes)
+    return jax.lax.fori_loop(0, -(-count // width), add, blank)
+
+
+_batch = custom_vmap(_pieces)
+
+
+@_batch.def_vmap
+def _merge(
+    size: int, batched: list, A: Array, first: Array, W: Array | None, V: Array
+) -> tuple[_Pair, tuple[bool, bool]]:
+    """One more `vmap`: a longer batch if only V is mapped, otherwise a stack of worlds."""
+    if not any(jax.tree.leaves(batched[:3])):
+        law, log = _batch(A, first, W, V.reshape(-1, *V.shape[2:]))
+        return (
+            law.reshape(size, -1, *law.shape[1:]),
+            log.reshape(size, -1, *log.shape[1:]),
+        ), (True, True)
+    axes = [0 if any(jax.tree.leaves(mapped)) else None for mapped in batched]
+    return jax.vmap(_pieces, in_axes=axes)(A, first, W, V), (True, True)
+
+
+def _recursion(A: Array, first: Array, W: Array | None, V: Float[Array, "T H B"]) -> _Pair:
+    """`W tau_i / ||tau_i||_1`, (T, X, B), and `log ||tau_i||_1`, (T, B), for B examples at once.
+
+    Every new message is multiplied by a number that brings its sum to _LEVEL. Where that number
+    would overflow it is the largest one allowed, and the next step does the rest.
+    """
+    dtype = jnp.result_type(A, first, V)
+    A, first, V = A.astype(dtype), first.astype(dtype), V.astype(dtype)
+    largest = 2.0 ** (jnp.finfo(dtype).maxexp - 2)
+
+    def scale_to(level, total):
+        # A constant to differentiation: what is returned does not depend on it.
+        return level / jnp.maximum(jax.lax.stop_gradient(total), level / largest)
+
+    def move(M, message, v):
+        moved = M @ (message * v)
+        scale = scale_to(_LEVEL, jnp.sum(moved, axis=0))
+        return moved * scale, scale
+
+    def backward(b, v):
+        new, scale = move(A.T, b, v)
+        return new, (b, scale)
+
+    def forward(a, row):
+        v, b = row
+        tau = a * b
+        total = jnp.sum(tau, axis=0)
+        scale = scale_to(1.0, total)
+        total = total * scale  # one, up to rounding, unless tau is zero or next to it
+        law = (tau if W is None else W.astype(dtype) @ tau) * scale
+        new, a_scale = move(A, a, v)
+        return new, (law / jnp.where(total > 0, total, 1), total, scale, a_scale)
+
+    _, (b, b_scale) = jax.lax.scan(backward, jnp.ones_like(V[0]), V, reverse=True)
+    start = jnp.broadcast_to(first[:, None], V.shape[1:])
+    _, (law, total, scale, a_scale) = jax.lax.scan(forward, start, (V, b))
+
+    # tau_i was multiplied by scale_i, by a's scales before i and by b's scales after i.
+    a_log, b_log = jnp.log(a_scale), jnp.log(b_scale)
+    before = jax.lax.cumsum(a_log, axis=0) - a_log
+    after = jax.lax.cumsum(b_log, axis=0, reverse=True) - b_log
+    alive = total > 0
+    log = jnp.log(jnp.where(alive, total, 1)) - jnp.log(scale) - before - after
+    return law, jnp.where(alive, log, -jnp.inf)
 
 
 def supports(
