@@ -32,10 +32,26 @@ def stationary_law(A: Float[np.ndarray, "H H"]) -> Float[np.ndarray, " H"]:
         raise ValueError(
             f"the chain has {recurrent} recurrent classes; its stationary law is not unique"
         )
-    system = np.vstack([A - np.eye(n), np.ones((1, n))])
-    target = np.zeros(n + 1)
-    target[-1] = 1
-    law = np.linalg.lstsq(system, target, rcond=None)[0]
-    transient = np.isin(label, [c for c in range(count) if leaves[c]])
-    law = np.where(transient, 0.0, np.maximum(law, 0.0))
+    members = np.flatnonzero(label == leaves.index(False))
+    law = np.zeros(n)
+    law[members] = _irreducible_law(A[np.ix_(members, members)])
+    return law
+
+
+def _irreducible_law(A: Float[np.ndarray, "H H"]) -> Float[np.ndarray, " H"]:
+    """The stationary law of one class by the elimination of Grassmann, Taksar and Heyman.
+
+    States are taken out from the last to the second, their mass passed on to where they leave for.
+    Nothing is subtracted, so every entry is right to rounding however rarely the chain moves.
+    """
+    A = A.copy()
+    for k in range(len(A) - 1, 0, -1):
+        leaving = A[:k, k].sum()
+        if leaving == 0:
+            raise ValueError(f"the chain leaves state {k} too rarely for double precision")
+        A[k, :k] /= leaving
+        A[:k, :k] += np.outer(A[:k, k], A[k, :k])
+    law = np.ones(1)
+    for k in range(1, len(A)):
+        law = np.append(law, A[k, :k] @ law)
     return law / law.sum()

@@ -1,0 +1,30 @@
+"""All tests run with the shapes and types of every annotated function checked as it is called."""
+
+from collections.abc import Iterator
+
+import hypothesis
+import jaxtyping
+import pytest
+
+jaxtyping.install_import_hook("minicosm", "type_checking.check")
+
+hypothesis.settings.register_profile(
+    "minicosm",
+    deadline=None,  # the first example of a shape waits for the compiler
+    max_examples=25,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("minicosm")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # beartype looks at a random element of a list, also while hypothesis draws.
+    config.addinivalue_line("filterwarnings", "ignore:Do not use the `random` module")
+
+
+@pytest.fixture(scope="module")
+def unchecked_types() -> Iterator[None]:
+    """Annotations are not checked, so that a user's mistake meets the package's own message."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
