@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from minicosm.adaptation import AttentionHead, Classifier, LinearHead
 from minicosm.worlds import PosteriorTask, decide, margin
@@ -60,7 +60,7 @@ def all_sequences(vocab: int, length: int) -> Int[np.ndarray, "n T"]:
 
 
 @eqx.filter_jit
-def _sample(world: Any, keys: PRNGKeyArray, length: int) -> Int[Array, "n T"]:
+def _sample(world: Any, keys: Key[Array, " n"], length: int) -> Int[Array, "n T"]:
     return jax.vmap(lambda key: world.sample(key, length).tokens)(keys)
 
 
@@ -112,7 +112,7 @@ def _examine(
         evidence = statement(world, task, classifier, tokens)
         error = jnp.max(jnp.abs(given - evidence.factor * exact))
         lead = jnp.abs(margin(exact))
-        same = decide(given, tolerance) == decide(exact)
+        same = decide(given if given.ndim else given + tolerance) == decide(exact)
         zero = lead == 0
         return _Row(
             possible,
