@@ -140,6 +140,11 @@ def check_embeddings(embeddings: Any, width: int) -> Float[Array, "T E"]:
         )
     if is_concrete(embeddings):
         values = np.asarray(embeddings)
-        if not np.isfinite(values).all() or (values < 0).any():
-            raise ValueError("embeddings must be finite and nonnegative")
+        bad = ~np.isfinite(values) | (values < 0)
+        if bad.any():
+            where = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(
+                f"embeddings{list(where)} is {values[where]:g}; "
+                "every entry must be finite and nonnegative"
+            )
     return jnp.asarray(embeddings)

@@ -286,7 +286,9 @@ def _random_parameters(
 ):
     transition, emission, start = jax.random.split(key, 3)
     return (
-        permutation_mixture(transition, hidden, count or hidden, transition_temperature),
+        permutation_mixture(
+            transition, hidden, hidden if count is None else count, transition_temperature
+        ),
         softmax_uniform(emission, (vocab, hidden), emission_temperature),
         softmax_uniform(start, (hidden,), start_temperature),
     )

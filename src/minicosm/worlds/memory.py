@@ -72,11 +72,7 @@ class MemoryHMM(eqx.Module):
         self.W = parameter("W", W, (None, None, None, None))
         _, values, cells, syntax = self.W.shape
         hidden = cells * syntax
-        if values**cells > MAX_CONFIGURATIONS:
-            raise ValueError(
-                f"{cells} cells of {values} values have {values**cells} configurations; "
-                f"exact inference enumerates them and takes at most {MAX_CONFIGURATIONS}"
-            )
+        _check_configurations(values, cells)
         if np.shape(pM) == (values,) * cells and cells > 1:
             pM = np.reshape(pM, -1) if is_concrete(pM) else jnp.reshape(pM, -1)
         self.A = parameter("A", A, (hidden, hidden))
@@ -110,13 +106,13 @@ class MemoryHMM(eqx.Module):
         check_count("memory", memory)
         check_count("vocab", vocab)
         check_count("cells", cells)
+        _check_configurations(memory, cells)
+        count = memory**cells * hidden * cells if permutations is None else permutations
 
         def draw():
             transition, emission, start = jax.random.split(key, 3)
             size, configurations = hidden * cells, memory**cells
-            A = permutation_mixture(
-                transition, size, permutations or configurations * size, transition_temperature
-            )
+            A = permutation_mixture(transition, size, count, transition_temperature)
             W = softmax_uniform(emission, (vocab, memory, cells, hidden), emission_temperature)
             joint = softmax_uniform(start, (configurations * size,), start_temperature)
             joint = joint.reshape(configurations, size)
@@ -324,6 +320,14 @@ class MemoryHMM(eqx.Module):
     def stationary(self) -> Float[np.ndarray, " hidden"]:
         """The stationary law of the moving chain; raises if it is not unique."""
         return markov.stationary_law(np.asarray(self.A))
+
+
+def _check_configurations(values: int, cells: int) -> None:
+    if values**cells > MAX_CONFIGURATIONS:
+        raise ValueError(
+            f"{cells} cells of {values} values have {values**cells} configurations; "
+            f"exact inference enumerates them and takes at most {MAX_CONFIGURATIONS}"
+        )
 
 
 def _log_scale(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, " *T"]:
