@@ -33,7 +33,7 @@ class SoftPrompt(eqx.Module):
     def __len__(self) -> int:
         return self.parameters.shape[0]
 
-    def prepend(self, embeddings: Float[Array, "T E"]) -> Float[Array, "k+T E"]:
+    def prepend(self, embeddings: Float[Array, "T E"]) -> Float[Array, "length E"]:
         rows = self.rows
         if rows.shape[1] != embeddings.shape[1]:
             raise ValueError(

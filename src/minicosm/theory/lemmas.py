@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.worlds import HMM
+from minicosm.worlds.draws import generator
 
 from .assumptions import Condition, covering, first_law, nondegenerate, regular
 from .linear_algebra import RANK_TOLERANCE, rank_test
@@ -54,12 +55,11 @@ def conditionally_independent_joint(
     key: PRNGKeyArray, u: int, v: int, z: int
 ) -> Float[np.ndarray, "U V Z"]:
     """A random joint `P[Z] P[U | Z] P[V | Z]` with Dirichlet(1) factors."""
-    with jax.enable_x64(True):
-        keys = jax.random.split(key, 3)
-        p_z = jax.random.dirichlet(keys[0], jnp.ones(z))
-        p_u = jax.random.dirichlet(keys[1], jnp.ones(u), (z,)).T
-        p_v = jax.random.dirichlet(keys[2], jnp.ones(v), (z,)).T
-        return np.asarray(jnp.einsum("z,uz,vz->uvz", p_z, p_u, p_v))
+    rng = generator(key)
+    p_z = rng.dirichlet(np.ones(z))
+    p_u = rng.dirichlet(np.ones(u), size=z).T
+    p_v = rng.dirichlet(np.ones(v), size=z).T
+    return np.einsum("z,uz,vz->uvz", p_z, p_u, p_v)
 
 
 def claim_b1(
@@ -124,7 +124,7 @@ def enumerate_paths(
 
 def prompted_emissions(
     world: HMM, u: Float[np.ndarray, " H"]
-) -> tuple[Float[np.ndarray, "V+1 H"], Float[np.ndarray, "V+1 H"]]:
+) -> tuple[Float[np.ndarray, "tokens H"], Float[np.ndarray, "tokens H"]]:
     """Emission tables of the modified HMM, `P[X^_1 | H_1]` and `P[X^_i | H_i]` for i > 1.
 
     The last row is the fake token z~: `P[X^_1 = z~ | H_1] = u`, `P[X^_1 = z | H_1] = (1 - u) * e(z)`,
