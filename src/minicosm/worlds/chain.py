@@ -13,15 +13,19 @@ and are the fast way when the messages themselves are not wanted. `jax.vmap` ove
 out by hand, because a scan that is merely vmapped spends most of its time on memory: it keeps all
 messages of the whole batch at once. Here batches of any nesting become one axis, cut into pieces
 whose messages stay in the cache, and within a piece the batch is the last axis, so that sums over
-states are sums of long vectors. Derivatives are those of the plain recursion.
+states are sums of long vectors. Derivatives are those of the plain recursion. Everything that
+loops is jitted here, so that calls outside `jax.jit` compile once per shape and not every time.
 """
 
+import math
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float
+
+from .arrays import AnyArray
 
 
 class Messages(NamedTuple):
@@ -43,6 +47,7 @@ def _rescale(
     return message / safe, jnp.where(alive, log + jnp.log(safe), -jnp.inf)
 
 
+@jax.jit
 def forward_messages(
     A: Float[Array, "H H"], first: Float[Array, " H"], V: Float[Array, "T H"]
 ) -> tuple[Float[Array, "T+1 H"], Float[Array, " T+1"]]:
@@ -59,6 +64,7 @@ def forward_messages(
     return jnp.concatenate([start[0][None], rest]), jnp.concatenate([start[1][None], logs])
 
 
+@jax.jit
 def backward_messages(
     A: Float[Array, "H H"], V: Float[Array, "T H"]
 ) -> tuple[Float[Array, "T+1 H"], Float[Array, " T+1"]]:
@@ -82,6 +88,7 @@ def messages(A: Float[Array, "H H"], first: Float[Array, " H"], V: Float[Array, 
     return Messages(forward[:-1], forward_log[:-1], backward, backward_log)
 
 
+@jax.jit
 def log_likelihood(
     A: Float[Array, "H H"], first: Float[Array, " H"], V: Float[Array, "T H"]
 ) -> Float[Array, ""]:
@@ -137,6 +144,7 @@ def _differentiate(primals: tuple, tangents: tuple) -> tuple[_Pair, _Pair]:
     return jax.jvp(plain, primals, tangents)
 
 
+@jax.jit
 def _pieces(A: Array, first: Array, W: Array | None, V: Float[Array, "B T H"]) -> _Pair:
     """`_recursion` on B examples, piece by piece; the last piece may overlap the one before."""
     count, length, hidden = V.shape
@@ -165,7 +173,7 @@ _batch = custom_vmap(_pieces)
 
 @_batch.def_vmap
 def _merge(
-    size: int, batched: list, A: Array, first: Array, W: Array | None, V: Array
+    size: int, batched: list, A: AnyArray, first: AnyArray, W: AnyArray | None, V: AnyArray
 ) -> tuple[_Pair, tuple[bool, bool]]:
     """One more `vmap`: a longer batch if only V is mapped, otherwise a stack of worlds."""
     if not any(jax.tree.leaves(batched[:3])):
@@ -178,6 +186,7 @@ def _merge(
     return jax.vmap(_pieces, in_axes=axes)(A, first, W, V), (True, True)
 
 
+@jax.jit
 def _recursion(A: Array, first: Array, W: Array | None, V: Float[Array, "T H B"]) -> _Pair:
     """`W tau_i / ||tau_i||_1`, (T, X, B), and `log ||tau_i||_1`, (T, B), for B examples at once.
 
@@ -190,7 +199,8 @@ def _recursion(A: Array, first: Array, W: Array | None, V: Float[Array, "T H B"]
 
     def scale_to(level, total):
         # A constant to differentiation: what is returned does not depend on it.
-        return level / jnp.maximum(jax.lax.stop_gradient(total), level / largest)
+        total = jax.lax.stop_gradient(total)
+        return jnp.where(total > 0, level / jnp.maximum(total, level / largest), 1)
 
     def move(M, message, v):
         moved = M @ (message * v)
@@ -206,24 +216,25 @@ def _recursion(A: Array, first: Array, W: Array | None, V: Float[Array, "T H B"]
         tau = a * b
         total = jnp.sum(tau, axis=0)
         scale = scale_to(1.0, total)
-        total = total * scale  # one, up to rounding, unless tau is zero or next to it
-        law = (tau if W is None else W.astype(dtype) @ tau) * scale
+        alive = total > 0
+        total = jnp.where(alive, total * scale, 1)  # one up to rounding, or a little less
+        law = (tau if W is None else W.astype(dtype) @ tau) * jnp.where(alive, scale / total, 0)
         new, a_scale = move(A, a, v)
-        return new, (law / jnp.where(total > 0, total, 1), total, scale, a_scale)
+        return new, (law, jnp.where(alive, jnp.log(total) - jnp.log(scale), -jnp.inf), a_scale)
 
-    _, (b, b_scale) = jax.lax.scan(backward, jnp.ones_like(V[0]), V, reverse=True)
-    start = jnp.broadcast_to(first[:, None], V.shape[1:])
-    _, (law, total, scale, a_scale) = jax.lax.scan(forward, start, (V, b))
+    end = jnp.full_like(V[0], _LEVEL)
+    _, (b, b_scale) = jax.lax.scan(backward, end, V, reverse=True)
+    start = jnp.broadcast_to(first[:, None] * _LEVEL, V.shape[1:])
+    _, (law, log, a_scale) = jax.lax.scan(forward, start, (V, b))
 
-    # tau_i was multiplied by scale_i, by a's scales before i and by b's scales after i.
+    # tau_i was also multiplied by a's scales before i, by b's scales after i and by _LEVEL twice.
     a_log, b_log = jnp.log(a_scale), jnp.log(b_scale)
     before = jax.lax.cumsum(a_log, axis=0) - a_log
     after = jax.lax.cumsum(b_log, axis=0, reverse=True) - b_log
-    alive = total > 0
-    log = jnp.log(jnp.where(alive, total, 1)) - jnp.log(scale) - before - after
-    return law, jnp.where(alive, log, -jnp.inf)
+    return law, log - before - after - 2 * math.log(_LEVEL)
 
 
+@jax.jit
 def supports(
     A: Bool[Array, "H H"], first: Bool[Array, " H"], V: Bool[Array, "T H"]
 ) -> tuple[Bool[Array, "T H"], Bool[Array, "T+1 H"]]:
