@@ -1,6 +1,7 @@
 """Theorems as functions: conditions, a construction, a certificate."""
 
 from .assumptions import Cover, covering, covering_numeric, nondegenerate, regular, start_recurs
+from .attention_head import Sharpness, sharpness, theorem_4_3
 from .certify import Evidence, Statement, all_sequences, certify, sample_sequences
 from .errata import (
     constant_on_duplicates,
@@ -31,6 +32,17 @@ from .linear_head import (
     statement_3_3,
     theorem_3_3,
 )
+from .memory_errata import binary_prompt, overlapping_spans, position_one, wrong_label_world
+from .memory_lemmas import (
+    Measured,
+    claim_d3,
+    lemma_d2,
+    lemma_d4,
+    proposition_d1,
+    proposition_d8,
+    recoverable_relations,
+)
+from .prompt_attention import memory_prompt, theorem_4_6, theorem_d6
 from .prompt_head import (
     PromptSolution,
     prompt_length_is_irrelevant,
@@ -40,6 +52,18 @@ from .prompt_head import (
     statement_3_6,
     theorem_3_6,
 )
+from .prompt_lemmas import (
+    claim_d10,
+    claim_d12,
+    claim_d14,
+    claim_d15,
+    lemma_d7,
+    lemma_d9,
+    lemma_d13,
+    proposition_d11,
+)
+from .recoverable import recoverable_for, recoverable_states, start_covered, stationary
+from .scope import in_scope, in_wider_scope
 from .theorem import Certificate, Condition, Theorem
 
 __all__ = [
@@ -48,44 +72,75 @@ __all__ = [
     "Cover",
     "Evidence",
     "HeadComparison",
+    "Measured",
     "PromptSolution",
     "RankTest",
+    "Sharpness",
     "Statement",
     "Theorem",
     "all_sequences",
     "best_linear_head",
+    "binary_prompt",
     "certify",
     "claim_b1",
+    "claim_d3",
+    "claim_d10",
+    "claim_d12",
+    "claim_d14",
+    "claim_d15",
     "conditionally_independent_joint",
     "constant_on_duplicates",
     "covering",
     "covering_numeric",
     "enumerate_paths",
     "full_row_rank_counterexample",
+    "in_scope",
+    "in_wider_scope",
     "lemma_c1",
     "lemma_c2",
+    "lemma_d2",
+    "lemma_d4",
+    "lemma_d7",
+    "lemma_d9",
+    "lemma_d13",
     "linear_head_exists",
     "linear_head_for_task",
+    "memory_prompt",
     "message_form",
     "message_form_gap",
     "nondegenerate",
     "nondegenerate_implies_covering",
     "observable_span",
+    "overlapping_spans",
+    "position_one",
     "prompt_length_is_irrelevant",
     "prompted_emissions",
     "proportional_emission",
     "proposition_3_4",
+    "proposition_d1",
+    "proposition_d8",
+    "proposition_d11",
     "pseudo_inverse_head",
     "pseudo_inverse_slip",
     "rank_test",
     "reached",
+    "recoverable_for",
+    "recoverable_relations",
+    "recoverable_states",
     "regular",
     "sample_sequences",
     "separable_prompt",
     "separable_prompt_head",
+    "sharpness",
+    "start_covered",
     "start_recurs",
     "statement_3_3",
     "statement_3_6",
+    "stationary",
     "theorem_3_3",
     "theorem_3_6",
+    "theorem_4_3",
+    "theorem_4_6",
+    "theorem_d6",
+    "wrong_label_world",
 ]

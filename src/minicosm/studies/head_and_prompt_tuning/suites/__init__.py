@@ -1,0 +1,1 @@
+"""Trials that execute the paper's statements on many random worlds."""

@@ -1,0 +1,27 @@
+"""Exact scores and a classifier's scores on a batch of sequences, for figures."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from minicosm.adaptation import Classifier
+from minicosm.worlds import PosteriorTask
+
+
+def both_scores(
+    world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[np.ndarray, "n T"]
+) -> Float[np.ndarray, "n 2"]:
+    """Columns: the exact `mu . P`, and what the classifier computes."""
+    with jax.enable_x64(True):
+        return np.asarray(_both(world, task, classifier, sequences))
+
+
+@eqx.filter_jit
+def _both(world, task, classifier, sequences):
+    def one(tokens):
+        return jax.numpy.stack([task.scores(world, tokens), classifier.scores(world, tokens)])
+
+    return jax.vmap(one)(sequences)
