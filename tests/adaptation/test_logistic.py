@@ -55,7 +55,7 @@ def test_whitened_fits_do_not_depend_on_the_coordinates():
 def test_a_boundary_in_the_smallest_direction_is_found():
     """Features with condition number 1e10, labels separable along their last direction only."""
     rng = np.random.default_rng(0)
-    hidden = rng.normal(size=(2000, 4))
+    hidden = rng.normal(size=(300, 4))
     labels = (hidden[:, 3] > 0.1).astype(int)
     features = hidden * np.array([1, 1e-3, 1e-6, 1e-10])
     head = logistic_regression(features, labels)

@@ -138,9 +138,9 @@ def test_the_observable_span_is_that_of_all_suffix_likelihoods():
 
 def test_a_task_in_the_row_space_has_a_head_in_a_degenerate_world():
     for seed in range(10):
-        world = rank_deficient_world(jax.random.key(seed), rank=3, hidden=5, vocab=4)
+        world = rank_deficient_world(jax.random.key(seed), rank=3, hidden=5, vocab=5)
         p1 = world.A @ world.p0
-        inside = world.W.T @ random_mu(seed, 4) * p1 / world.p0
+        inside = world.W.T @ random_mu(seed, 5) * p1 / world.p0
         theorem = linear_head_for_task(world, PosteriorTask(inside))
         certificate = theorem.certify(length=4)
         assert certificate.disagreements == 0 and certificate.largest_error < 1e-10

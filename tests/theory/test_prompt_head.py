@@ -80,14 +80,14 @@ def test_the_search_agrees_with_all_subsets():
 
 def test_the_numeric_search_agrees_with_all_subsets():
     found = 0
-    for seed in range(100):
+    for seed in range(40):
         world = HMM.random(jax.random.key(seed), hidden=6, vocab=4)
         mu = np.random.default_rng(seed).normal(size=(2, 6))
         mu[np.random.default_rng(seed + 1).random((2, 6)) < 0.8] = 0
         expected = any(covers(world, mu, B, 0.01, 1e-3) for B in subsets(range(6)))
         assert covering_numeric(world, mu).holds == expected
         found += expected
-    assert 5 < found < 95
+    assert 5 < found < 35
 
 
 def test_a_search_that_stops_early_says_so():
@@ -174,9 +174,9 @@ def test_a_prompt_of_ones_is_theorem_3_3_one_position_later():
 
 
 def test_a_task_about_nothing_needs_no_states():
-    world = uncovered_world(jax.random.key(0), hidden=6, vocab=4)
-    certificate = theorem_3_6(world, PosteriorTask(np.zeros(6))).certify(length=3)
-    assert certificate.details["zero scores kept"] == certificate.sequences == 64
+    world = uncovered_world(jax.random.key(0), hidden=7, vocab=4)
+    certificate = theorem_3_6(world, PosteriorTask(np.zeros(7))).certify(length=4)
+    assert certificate.details["zero scores kept"] == certificate.sequences == 256
 
 
 def test_given_sources_are_tested_as_they_are():
@@ -191,7 +191,7 @@ def test_given_sources_are_tested_as_they_are():
 # -- the weaker condition ---------------------------------------------------------------------
 
 
-def gated_world(seed, relevant=3, vocab=3):
+def gated_world(seed, relevant=3, vocab=4):
     """State `relevant + h` moves surely to h; laws are in general position or on a line."""
     rng = np.random.default_rng(seed)
     hidden = 2 * relevant
@@ -216,7 +216,7 @@ def separates(world, mu):
 def test_a_prompt_exists_exactly_where_a_head_separates_the_laws():
     solved = 0
     for seed in range(60):
-        world, mu = gated_world(seed, relevant=4)
+        world, mu = gated_world(seed)
         theorem = separable_prompt_head(world, PosteriorTask(mu))
         assert theorem.applies == separates(world, mu)
         if theorem.applies:
@@ -225,10 +225,10 @@ def test_a_prompt_exists_exactly_where_a_head_separates_the_laws():
             np.testing.assert_allclose(
                 (world.W.T @ b) * reached(world, u), mu * world.p0, atol=1e-10
             )
-            certificate = theorem.certify(length=3)
+            certificate = theorem.certify(length=4)
             assert certificate.disagreements == 0 and certificate.largest_error < 1e-9
             solved += 1
-    assert 10 < solved < 55
+    assert 10 < solved < 60
 
 
 def test_separability_is_weaker_than_covering():

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from minicosm.adaptation import AttentionHead, Classifier, LinearHead
 from minicosm.worlds import PosteriorTask, decide, margin
+from minicosm.worlds.arrays import AnyArray
 
 from .theorem import Certificate
 
@@ -101,8 +102,8 @@ def _examine(
     task: PosteriorTask,
     classifier: Classifier,
     statement: Statement,
-    sequences: Int[Array, "n T"],
-    tolerance: Float[Array, ""],
+    sequences: Int[AnyArray, "n T"],
+    tolerance: Float[AnyArray, ""],
 ) -> _Row:
     def one(tokens: Int[Array, " T"]) -> _Row:
         seen = task.observed(tokens.shape[0])
@@ -126,7 +127,7 @@ def _examine(
             evidence.details,
         )
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def certify(

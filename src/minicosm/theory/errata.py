@@ -15,7 +15,7 @@ from .assumptions import first_law
 from .certify import all_sequences
 from .lemmas import enumerate_paths, prompted_emissions
 from .linear_algebra import rank_test
-from .linear_head import _outputs_and_labels, pseudo_inverse_head
+from .linear_head import outputs_and_scores, pseudo_inverse_head
 from .prompt_head import reached
 
 
@@ -108,8 +108,7 @@ def full_row_rank_counterexample(length: int = 3) -> NoLinearHead:
     task = PosteriorTask([1.0, -1.0, 1.0, -1.0])
     sequences = all_sequences(2, length)
     with jax.enable_x64(True):
-        outputs, _ = map(np.asarray, _outputs_and_labels(world, task, sequences))
-        scores = np.asarray(jax.vmap(lambda x: task.scores(world, x))(sequences))
+        outputs, scores = map(np.asarray, outputs_and_scores(world, task, sequences))
     gaps = np.abs(outputs[:, None] - outputs[None]).max(axis=2)
     opposite = (scores[:, None] > 1e-6) & (scores[None] < -1e-6)
     i, j = np.unravel_index(np.argmin(np.where(opposite, gaps, np.inf)), gaps.shape)
@@ -191,7 +190,7 @@ def constant_on_duplicates(world: HMM, task: PosteriorTask, length: int) -> floa
     """
     head = pseudo_inverse_head(world, task)
     with jax.enable_x64(True):
-        outputs, _ = _outputs_and_labels(world, task, all_sequences(world.vocab, length))
+        outputs, _ = outputs_and_scores(world, task, all_sequences(world.vocab, length))
     outputs = np.asarray(outputs)
     scores = outputs[outputs.sum(axis=1) > 0] @ np.asarray(head.weights).T
     return float(np.ptp(scores))

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.worlds import HMM
+from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.draws import generator
 
 from .assumptions import Condition, covering, first_law, nondegenerate, regular
@@ -81,7 +82,7 @@ def claim_b1(
 
 
 @eqx.filter_jit
-def _claim_b1(world: HMM, sequences: Int[Array, "n T"], i: int, cut: int) -> Float[Array, " n"]:
+def _claim_b1(world: HMM, sequences: Int[AnyArray, "n T"], i: int, cut: int) -> Float[Array, " n"]:
     A, p0 = jnp.asarray(world.A), jnp.asarray(world.p0)
     p_i = jnp.linalg.matrix_power(A, i) @ p0
     ratio = jnp.where(p0 > 0, p_i / jnp.where(p0 > 0, p0, 1), 0)
@@ -183,7 +184,7 @@ def _prompted_law(
 
 
 @eqx.filter_jit
-def _message_passing(world: HMM, u: Float[Array, " H"], sequences: Int[Array, "n T"]):
+def _message_passing(world: HMM, u: Float[AnyArray, " H"], sequences: Int[AnyArray, "n T"]):
     def one(tokens):
         rows = jnp.concatenate([u[None], jnp.ones((1, world.hidden)), world.embed(tokens)])
         m = world.messages(rows)

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead, accuracy, logistic_regression
 from minicosm.worlds import HMM, PosteriorTask
+from minicosm.worlds.arrays import AnyArray
 
 from .assumptions import (
     check_weights,
@@ -174,7 +175,8 @@ def best_linear_head(
     mu = start_weights(world, task)
     sequences = sample_sequences(world, key, length, train + test)
     with jax.enable_x64(True):
-        outputs, labels = map(np.asarray, _outputs_and_labels(world, task, sequences))
+        outputs, scores = map(np.asarray, outputs_and_scores(world, task, sequences))
+    labels = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     classes = max(2, len(mu))
     fitted = logistic_regression(outputs[:train], labels[:train], classes, ridge=ridge)
     constructed = pseudo_inverse_head(world, task)
@@ -190,10 +192,12 @@ def best_linear_head(
 
 
 @eqx.filter_jit
-def _outputs_and_labels(world: HMM, task: PosteriorTask, sequences: Int[Array, "n T"]):
+def outputs_and_scores(world: HMM, task: PosteriorTask, sequences: Int[AnyArray, "n T"]):
+    """For every sequence: the model's output at a placeholder before it, and the exact scores."""
+
     def one(tokens):
         shifted = jnp.pad(tokens, (1, 0))
         seen = jnp.arange(shifted.shape[0]) > 0
-        return world.conditionals(shifted, seen)[0], task.label(world, tokens)
+        return world.conditionals(shifted, seen)[0], task.scores(world, tokens)
 
     return jax.vmap(one)(sequences)

@@ -21,6 +21,7 @@ from scipy.optimize import linprog
 
 from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
 from minicosm.worlds import HMM, PosteriorTask
+from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.chain import log_likelihood
 
 from .assumptions import SEARCH_BUDGET, check_weights, covering, first_law, regular, start_weights
@@ -226,7 +227,7 @@ def prompt_length_is_irrelevant(
 
 
 @eqx.filter_jit
-def _prompted(world: HMM, prompt: SoftPrompt, sequences: Int[Array, "n T"]):
+def _prompted(world: HMM, prompt: SoftPrompt, sequences: Int[AnyArray, "n T"]):
     """The model's output at the placeholder after the prompt."""
 
     def one(tokens):
