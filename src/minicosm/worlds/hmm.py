@@ -86,22 +86,23 @@ class HMM(eqx.Module):
         """
         check_count("hidden", hidden)
         check_count("vocab", vocab)
+        check_positive("transition_temperature", transition_temperature)
+        check_positive("emission_temperature", emission_temperature)
+        check_positive("start_temperature", start_temperature)
+        count = hidden if permutations is None else check_count("permutations", permutations)
+
+        def draw():
+            transition, emission, start = jax.random.split(key, 3)
+            return (
+                permutation_mixture(transition, hidden, count, transition_temperature),
+                softmax_uniform(emission, (vocab, hidden), emission_temperature),
+                softmax_uniform(start, (hidden,), start_temperature),
+            )
+
         if is_concrete(key):
             with jax.enable_x64(True):
-                drawn = _random_parameters(
-                    key,
-                    hidden,
-                    vocab,
-                    transition_temperature,
-                    emission_temperature,
-                    start_temperature,
-                    permutations,
-                )
-                return cls(*map(np.asarray, drawn))
-        return cls(*_random_parameters(
-            key, hidden, vocab, transition_temperature, emission_temperature,
-            start_temperature, permutations,
-        ))  # fmt: skip
+                return cls(*map(np.asarray, draw()))
+        return cls(*draw())
 
     @classmethod
     def stack(cls, worlds: list[Self]) -> Self:
@@ -262,33 +263,20 @@ def invert(steps: Float[Array, "*batch K"], u: Float[Array, "*batch"]) -> Int[Ar
     return jnp.sum(steps <= u[..., None], axis=-1, dtype=jnp.int32)
 
 
+@partial(jax.jit, static_argnames="shape")
 def softmax_uniform(
-    key: PRNGKeyArray, shape: tuple[int, ...], temperature: float
+    key: PRNGKeyArray, shape: tuple[int, ...], temperature: float | Float[Array, ""]
 ) -> Float[Array, "..."]:
     """Softmax along axis 0 of uniform logits at a temperature."""
-    check_positive("temperature", temperature)
     return jax.nn.softmax(uniform(key, shape) / temperature, axis=0)
 
 
+@partial(jax.jit, static_argnames=("size", "count"))
 def permutation_mixture(
-    key: PRNGKeyArray, size: int, count: int, temperature: float
+    key: PRNGKeyArray, size: int, count: int, temperature: float | Float[Array, ""]
 ) -> Float[Array, "size size"]:
     """A doubly stochastic matrix: `count` random permutations mixed by a softmax of uniforms."""
-    check_count("permutations", count)
     which, mix = jax.random.split(key)
     images = jax.vmap(lambda k: jax.random.permutation(k, size))(jax.random.split(which, count))
     weights = softmax_uniform(mix, (count,), temperature)
     return jnp.einsum("c,cij->ij", weights, jax.nn.one_hot(images, size, axis=1))
-
-
-def _random_parameters(
-    key, hidden, vocab, transition_temperature, emission_temperature, start_temperature, count
-):
-    transition, emission, start = jax.random.split(key, 3)
-    return (
-        permutation_mixture(
-            transition, hidden, hidden if count is None else count, transition_temperature
-        ),
-        softmax_uniform(emission, (vocab, hidden), emission_temperature),
-        softmax_uniform(start, (hidden,), start_temperature),
-    )

@@ -17,7 +17,7 @@ class Interval(NamedTuple):
     mean: float
     low: float
     high: float
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 def entropy_rate(world: Any, key: PRNGKeyArray, *, length: int = 256, count: int = 256) -> Interval:

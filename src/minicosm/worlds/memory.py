@@ -14,6 +14,7 @@ from .arrays import (
     check_count,
     check_distribution,
     check_embeddings,
+    check_positive,
     check_tokens,
     embed_rows,
     is_concrete,
@@ -107,7 +108,12 @@ class MemoryHMM(eqx.Module):
         check_count("vocab", vocab)
         check_count("cells", cells)
         _check_configurations(memory, cells)
-        count = memory**cells * hidden * cells if permutations is None else permutations
+        check_positive("transition_temperature", transition_temperature)
+        check_positive("emission_temperature", emission_temperature)
+        check_positive("start_temperature", start_temperature)
+        count = memory**cells * hidden * cells
+        if permutations is not None:
+            count = check_count("permutations", permutations)
 
         def draw():
             transition, emission, start = jax.random.split(key, 3)
@@ -123,7 +129,7 @@ class MemoryHMM(eqx.Module):
                 return cls(*map(np.asarray, draw()))
         return cls(*draw())
 
-    stack = classmethod(HMM.stack.__func__)  # type: ignore[attr-defined]
+    stack = classmethod(HMM.stack.__func__)  # type: ignore[attr-defined, var-annotated]
     unstack = HMM.unstack
 
     @property
