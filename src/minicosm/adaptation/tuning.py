@@ -1,0 +1,228 @@
+"""Head and prompt tuning by gradient.
+
+Three losses for one objective, the softmax cross-entropy of a classifier's scores on minibatches
+drawn with replacement from a fixed labelled set:
+
+- `TuningLoss`: any masked language model, any head, with or without a prompt;
+- `HeadLoss`: no prompt, so that the model's outputs are computed once and only the head is run;
+- `SlotLoss`: a linear head (and a prompt) on the exact model of an HMM. All that stands right of the
+  masked slot enters only through `b(x) = P[x | H_slot]`, computed once per example, and the prompt
+  `u_1..u_k` only through `c = A (u_k * A (u_{k-1} * ... A (u_1 * p_1)))`; the model's output at the
+  slot is `W (c * b(x)) / (c . b(x))`. Equal to `TuningLoss`, at a hundredth of its cost.
+
+Each takes a dictionary of classifiers (or heads) and adds their losses: all see the same minibatches,
+which are gathered once, and each is trained as if alone. The losses are Equinox modules that hold
+their data, so `training.fit_ensemble` trains one per world in one batch.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from minicosm.models import MaskedLM
+from minicosm.worlds import HMM
+from minicosm.worlds.chain import forward_messages, normalise
+
+from .heads import AnyArray, AttentionHead, LinearHead
+from .prompt import Classifier, SoftPrompt
+
+PROMPT_SCALE = 0.02
+
+
+def cross_entropy(scores: Float[Array, "n K"], labels: Int[Array, " n"]) -> Float[Array, ""]:
+    """Mean softmax cross-entropy of the scores."""
+    chosen = jax.nn.one_hot(labels, scores.shape[1], dtype=scores.dtype)
+    return jnp.mean(jax.nn.logsumexp(scores, axis=1) - jnp.sum(scores * chosen, axis=1))
+
+
+def accuracy(scores: Float[Array, "n *K"], labels: Int[Array, " n"]) -> Float[Array, ""]:
+    """The share of examples whose argmax (or sign, for one score) is the label."""
+    chosen = scores >= 0 if scores.ndim == 1 else jnp.argmax(scores, axis=1)
+    return jnp.mean(chosen == labels, dtype=scores.dtype)
+
+
+def _batch(key: PRNGKeyArray, count: int, size: int) -> Int[Array, " size"]:
+    return jax.random.randint(key, (size,), 0, count)
+
+
+def _side_by_side(
+    scores: dict[str, Float[Array, "n K"]], labels: Int[Array, " n"]
+) -> tuple[Float[Array, ""], dict[str, Array]]:
+    """The sum of the cross-entropies, and the loss and accuracy of each."""
+    total, metrics = jnp.zeros(()), {}
+    for name, given in scores.items():
+        loss = cross_entropy(given, labels)
+        total += loss
+        metrics[f"{name}_loss"] = loss
+        metrics[f"{name}_accuracy"] = accuracy(given, labels)
+    return total, metrics
+
+
+class TuningLoss(eqx.Module):
+    """Cross-entropy of `classifier.scores(model, tokens, observed)`, by running the model."""
+
+    model: MaskedLM
+    tokens: Int[AnyArray, "*stack n T"]
+    labels: Int[AnyArray, "*stack n"]
+    mask_first: bool = eqx.field(static=True, default=False)
+    batch: int = eqx.field(static=True, default=128)
+
+    def __call__(self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]):
+        rows = _batch(key, self.labels.shape[0], self.batch)
+        tokens = jnp.asarray(self.tokens)[rows]
+        observed = seen(tokens.shape[1], self.mask_first)
+        scores = {
+            name: jax.vmap(lambda x, c=c: c.scores(self.model, x, observed))(tokens)
+            for name, c in classifiers.items()
+        }
+        return _side_by_side(scores, jnp.asarray(self.labels)[rows])
+
+
+class HeadLoss(eqx.Module):
+    """Cross-entropy of heads on the outputs of a frozen model, which no head can change.
+
+    Attention heads take all positions, linear heads the first.
+    """
+
+    outputs: Float[AnyArray, "*stack n T V"]
+    tokens: Int[AnyArray, "*stack n T"]
+    labels: Int[AnyArray, "*stack n"]
+    mask_first: bool = eqx.field(static=True, default=False)
+    batch: int = eqx.field(static=True, default=128)
+
+    def __call__(
+        self, heads: dict[str, LinearHead | AttentionHead], key: PRNGKeyArray, step: Int[Array, ""]
+    ):
+        rows = _batch(key, self.labels.shape[0], self.batch)
+        outputs, tokens = jnp.asarray(self.outputs)[rows], jnp.asarray(self.tokens)[rows]
+        observed = seen(tokens.shape[1], self.mask_first)
+        scores = {
+            name: head_scores(head, outputs, tokens, observed) for name, head in heads.items()
+        }
+        return _side_by_side(scores, jnp.asarray(self.labels)[rows])
+
+
+def seen(length: int, mask_first: bool) -> Bool[Array, " T"]:
+    """Which positions are observed: all, or all but the first."""
+    return jnp.arange(length) >= int(mask_first)
+
+
+def head_scores(
+    head: LinearHead | AttentionHead,
+    outputs: Float[Array, "n T V"],
+    tokens: Int[Array, "n T"],
+    observed: Bool[AnyArray, " T"],
+) -> Float[Array, "n *K"]:
+    """A head's scores of n sequences from the model's outputs."""
+    if isinstance(head, LinearHead):
+        return jax.vmap(head)(outputs[:, 0])
+    return jax.vmap(head, in_axes=(0, 0, None))(outputs, tokens, jnp.asarray(observed))
+
+
+class SlotLoss(eqx.Module):
+    """The fast form of `TuningLoss` for linear heads on the exact model of an HMM.
+
+    `messages` are `slot_messages` of the tokens right of the masked slot, up to a positive factor
+    per example.
+    """
+
+    world: HMM
+    messages: Float[AnyArray, "*stack n H"]
+    labels: Int[AnyArray, "*stack n"]
+    batch: int = eqx.field(static=True, default=128)
+
+    def __call__(self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]):
+        rows = _batch(key, self.labels.shape[0], self.batch)
+        messages = jnp.asarray(self.messages)[rows]
+        scores = {name: slot_scores(c, self.world, messages) for name, c in classifiers.items()}
+        return _side_by_side(scores, jnp.asarray(self.labels)[rows])
+
+
+def slot_messages(world: HMM, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n H"]:
+    """`b(x) = P[x | H_slot]` for tokens x right of the slot, scaled to have maximum one.
+
+    Computed for a whole batch so that a step is one matrix product; only the last message is kept.
+    """
+    A, W = jnp.asarray(world.A), jnp.asarray(world.W)
+
+    def step(message, seen):
+        moved = (W[seen] * message) @ A
+        size = jnp.max(moved, axis=1, keepdims=True)
+        return moved / jnp.where(size > 0, size, 1), None
+
+    end = jnp.ones((tokens.shape[0], A.shape[0]), A.dtype)
+    return jax.lax.scan(step, end, jnp.asarray(tokens).T, reverse=True)[0]
+
+
+def slot_prior(world: HMM, prompt: SoftPrompt | None) -> Float[Array, " H"]:
+    """`c` of a prompt up to a positive factor: `c <- A (u_i * c)` from `c = p_1` over its rows.
+
+    Without a prompt this is `p_1`, the law of the slot.
+    """
+    if prompt is None:
+        return world.first
+    return forward_messages(jnp.asarray(world.A), world.first, prompt.rows)[0][-1]
+
+
+def slot_features(
+    world: HMM, prompt: SoftPrompt | None, messages: Float[AnyArray, "n H"]
+) -> Float[Array, "n V"]:
+    """The exact model's output at the masked slot, `W (c * b) / (c . b)`; zero if `c * b = 0`."""
+    joint = slot_prior(world, prompt) * jnp.asarray(messages)
+    return normalise(joint) @ jnp.asarray(world.W).T
+
+
+def slot_scores(
+    classifier: Classifier, world: HMM, messages: Float[AnyArray, "n H"]
+) -> Float[Array, "n *K"]:
+    """`classifier.scores(world, x)` for a linear head, from the messages of the examples."""
+    return jax.vmap(classifier.head)(slot_features(world, classifier.prompt, messages))
+
+
+# -- where training starts --------------------------------------------------------------------
+
+
+def fresh_linear_head(vocab: int, classes: int = 2) -> LinearHead:
+    """A linear head of zeros, one row and one bias per class."""
+    return LinearHead(jnp.zeros((classes, vocab)), jnp.zeros(classes))
+
+
+def fresh_prompt(key: PRNGKeyArray, length: int, width: int) -> SoftPrompt:
+    """`u = sigmoid(theta)` with `theta ~ N(0, .02^2)`: rows for message passing, near one half."""
+    draw = jax.random.normal(key, (length, width), jnp.float32)
+    theta = PROMPT_SCALE * draw.astype(jnp.result_type(float))
+    return SoftPrompt(theta, squash=jax.nn.sigmoid)
+
+
+def prompt_rates(classifier: Classifier, head: float, prompt: float) -> PyTree[float]:
+    """Learning rates for `training.adam`: one for every leaf of the head, one for the prompt."""
+    rates = jax.tree.map(lambda _: head, classifier)
+    return eqx.tree_at(lambda c: c.prompt.parameters, rates, prompt)
+
+
+def fresh_attention_head(vocab: int, classes: int = 2, *, by_token: bool = False) -> AttentionHead:
+    """A softmax attention head with score `k . g_i`, all zero (so it starts by averaging).
+
+    Its value is `V g_i` with a row per class, plus a bias. With `by_token` the value is
+    `Q[x_i] . g_i`, a vector for each token, for two classes as `(-s, s)`; started from zero, two
+    free rows would stay each other's negatives as well.
+    """
+    key, bias = jnp.zeros((1, vocab)), jnp.zeros(classes)
+    query = jnp.ones(1)
+    if not by_token:
+        value = jnp.zeros((classes, vocab))
+        return AttentionHead(query, key, value, jnp.eye(classes), bias=bias, temperature=1.0)
+    if classes != 2:
+        raise ValueError(f"classes is {classes}; token values are written for two classes")
+    readout = jnp.stack([-jnp.ones(vocab), jnp.ones(vocab)])
+    value = jnp.zeros((vocab, vocab))
+    return AttentionHead(
+        query, key, value, readout, tokens=jnp.eye(vocab), bias=bias, temperature=1.0
+    )
+
+
+def attention_trainable(head: AttentionHead) -> PyTree[bool]:
+    """Which leaves of a fresh attention head are trained: its key, its value and its bias."""
+    frozen = jax.tree.map(lambda _: False, head)
+    return eqx.tree_at(lambda h: (h.key, h.value, h.bias), frozen, (True, True, True))

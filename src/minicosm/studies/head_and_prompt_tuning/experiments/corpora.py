@@ -1,0 +1,218 @@
+"""Worlds, sequences, labels and regressions for many worlds at once.
+
+Everything here has a leading axis of worlds and runs in float64 (call it under
+`jax.enable_x64(True)`): a quarter of the labels of these tasks hinge on margins below 1e-6, and heads
+on ill-conditioned emissions need every digit.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from minicosm.adaptation.heads import AnyArray
+from minicosm.adaptation.logistic import logistic_regression
+from minicosm.adaptation.tuning import accuracy, slot_messages
+from minicosm.worlds import HMM, MemoryHMM, PosteriorTask
+from minicosm.worlds.chain import normalise
+
+World = TypeVar("World", HMM, MemoryHMM)
+
+TRIES = 20  # draws of mu before a one-class task is accepted
+NEWTON_STEPS = 40  # accuracies do not change after about 15
+
+
+class Split(NamedTuple):
+    """Sizes of the training, validation and test sets, in the order in which they are drawn."""
+
+    train: int = 5000
+    validation: int = 500
+    test: int = 1000
+
+    @property
+    def total(self) -> int:
+        return self.train + self.validation + self.test
+
+    def parts(self) -> tuple[slice, slice, slice]:
+        a, b = self.train, self.train + self.validation
+        return slice(0, a), slice(a, b), slice(b, self.total)
+
+
+# -- sequences --------------------------------------------------------------------------------
+
+
+def sample_tokens(worlds: World, key: PRNGKeyArray, count: int, length: int) -> Int[Array, "w n T"]:
+    """`count` sequences from each of the stacked worlds, by inverting cumulative laws.
+
+    One uniform per hidden step and one per token, where `world.sample` draws one Gumbel variable per
+    possible value: the same law, ten times faster for a whole corpus.
+    """
+    keys = jax.random.split(key, np.shape(worlds.A)[0])
+    return _sample_tokens(jax.tree.map(jnp.asarray, worlds), keys, count, length)
+
+
+@partial(jax.jit, static_argnames=("count", "length"))
+def _sample_tokens(worlds, keys, count, length):
+    def one(world_and_key):
+        world, key = world_and_key
+        memory_key, start_key, path_key, token_key = jax.random.split(key, 4)
+
+        def uniform(k, *shape):  # below 1 in float64 too, so the index is always a possible value
+            return jax.random.uniform(k, shape, jnp.float32).astype(jnp.result_type(float))
+
+        moves = _cumulative(world.A.T)
+        h = _invert(_cumulative(world.p0), uniform(start_key, count))
+        if isinstance(world, MemoryHMM):
+            m = _invert(_cumulative(world.pM), uniform(memory_key, count))
+            laws = world.lift(world.emission_columns())  # (V, C, H)
+            laws = _cumulative(jnp.moveaxis(laws, 0, 2))
+        else:
+            m = jnp.zeros(count, int)
+            laws = _cumulative(world.W.T)[None]
+
+        def step(h, uniforms):
+            h = _invert(moves[h], uniforms[0])
+            return h, _invert(laws[m, h], uniforms[1]).astype(jnp.int32)
+
+        uniforms = (uniform(path_key, length, count), uniform(token_key, length, count))
+        return jax.lax.scan(step, h, uniforms)[1].T
+
+    return jax.lax.map(one, (worlds, keys))
+
+
+def _cumulative(laws: Float[Array, "... K"]) -> Float[Array, "... K"]:
+    total = jnp.cumsum(laws, axis=-1)
+    return total / total[..., -1:]
+
+
+def _invert(cumulative: Float[Array, "... K"], uniform: Float[Array, "..."]) -> Int[Array, "..."]:
+    return jnp.sum(cumulative <= uniform[..., None], axis=-1)
+
+
+# -- posteriors and labels --------------------------------------------------------------------
+
+
+@jax.jit
+def all_slot_messages(worlds: HMM, tokens: Int[Array, "w n T"]) -> Float[Array, "w n H"]:
+    """`slot_messages` in every world, for the tokens right of the slot."""
+    return jax.lax.map(lambda pair: slot_messages(*pair), (worlds, tokens))
+
+
+@jax.jit
+def slot_posteriors(
+    prior: Float[Array, "w H"], messages: Float[Array, "w n H"]
+) -> Float[Array, "w n H"]:
+    """`P[H_slot | x]` for a given law of the slot (that of H_1, or of H_0 for tasks on H_0)."""
+    return normalise(prior[:, None, :] * messages)
+
+
+class Labels(NamedTuple):
+    """Exact labels of every example in every world."""
+
+    mu: Float[Array, "w rows S"]
+    labels: Int[Array, "w n"]
+    margins: Float[Array, "w n"]  # second row's score minus the first's
+    tries: Int[Array, " w"]  # how many mu were drawn
+    two_classes: Bool[Array, " w"]  # whether every split has both classes
+
+
+def sparse_tasks(key: PRNGKeyArray, posteriors: Float[Array, "w n S"], split: Split) -> Labels:
+    """The tasks of the simulations: mu has 2 rows and 6 nonzeros (places drawn with replacement over
+    both rows), the label is the argmax, and mu is redrawn, at most 20 times, while a split has one
+    class only. All candidates are drawn at once and the first good one is taken."""
+    keys = jax.random.split(key, (posteriors.shape[0], TRIES))
+    return _sparse_tasks(keys, posteriors, split)
+
+
+@partial(jax.jit, static_argnames="split")
+def _sparse_tasks(keys, posteriors, split):
+    def one(pair):
+        keys, law = pair
+        size = law.shape[1]
+        mus = jax.vmap(lambda k: PosteriorTask.random(k, size).mu)(keys)
+        scores = jnp.einsum("ns,crs->crn", law, mus)
+        ones = scores[:, 1] > scores[:, 0]  # the argmax; of two equal scores it is the first
+        good = jnp.ones(TRIES, bool)
+        for part in split.parts():
+            share = jnp.mean(ones[:, part], axis=1)
+            good &= (share > 0) & (share < 1)
+        pick = jnp.where(jnp.any(good), jnp.argmax(good), TRIES - 1)
+        margins = scores[pick, 1] - scores[pick, 0]
+        return Labels(mus[pick], ones[pick].astype(int), margins, pick + 1, good[pick])
+
+    return jax.lax.map(one, (keys, posteriors))
+
+
+def sign_labels(mu: Float[Array, "w S"], posteriors: Float[Array, "w n S"]) -> Int[Array, "w n"]:
+    """`1(mu . P >= 0)`."""
+    return (jnp.einsum("wns,ws->wn", posteriors, mu) >= 0).astype(int)
+
+
+def balanced_dense(
+    mu: Float[Array, "w S"], posteriors: Float[Array, "w n S"]
+) -> Float[Array, "w S"]:
+    """`mu - median_x(mu . P_x)` in every world: both classes equally likely."""
+    scores = jnp.einsum("wns,ws->wn", posteriors, mu)
+    return mu - jnp.median(scores, axis=1)[:, None]
+
+
+def majority(labels: Int[Array, "w n"]) -> Float[np.ndarray, " w"]:
+    """The share of the more frequent of two classes."""
+    share = np.asarray(labels).mean(axis=1)
+    return np.maximum(share, 1 - share)
+
+
+# -- regressions ------------------------------------------------------------------------------
+
+
+def logistic_accuracies(
+    features: Mapping[str, Float[AnyArray, "w n _"]],
+    labels: Int[Array, "w n"],
+    train: int,
+    test: int,
+) -> dict[str, np.ndarray]:
+    """Test accuracy of logistic regression (ridge 1e-8) on each kind of features, in every world.
+
+    The first `train` examples are learned from, the last `test` tested on. Kinds of the same width
+    share one compiled program, which takes the worlds one by one, so that each stops when it has
+    converged.
+    """
+    found: dict[str, np.ndarray] = {}
+    for width in sorted({value.shape[2] for value in features.values()}):
+        names = [name for name, value in features.items() if value.shape[2] == width]
+        stacked = jnp.concatenate([jnp.asarray(features[name]) for name in names])
+        repeated = jnp.tile(labels, (len(names), 1))
+        scores = np.asarray(_logistic(stacked, repeated, train, test))
+        found |= dict(zip(names, scores.reshape(len(names), -1), strict=True))
+    return found
+
+
+@partial(jax.jit, static_argnames=("train", "test"))
+def _logistic(features, labels, train, test):
+    def one(pair):
+        features, labels = pair
+        head = logistic_regression(
+            features[:train], labels[:train], 2, ridge=1e-8, whiten=False, max_steps=NEWTON_STEPS
+        )
+        return accuracy(jax.vmap(head)(features[-test:]), labels[-test:])
+
+    return jax.lax.map(one, (features, labels))
+
+
+def whitened(features: Float[Array, "w n d"], train: int) -> Float[np.ndarray, "w n d"]:
+    """Features with mean 0 and covariance 1 on the training set, so that a ridge sees every direction
+    alike; directions below 1e-12 of the largest are dropped (set to zero)."""
+    x = np.asarray(features) - np.asarray(features)[:, :train].mean(axis=1, keepdims=True)
+    _, sigma, Vt = np.linalg.svd(x[:, :train], full_matrices=False)
+    kept = sigma > 1e-12 * sigma[:, :1]
+    scale = np.where(kept, np.sqrt(train) / np.where(kept, sigma, 1), 0)
+    return x @ (np.swapaxes(Vt, 1, 2) * scale[:, None, :])
+
+
+def lists(**columns: Any) -> dict[str, list]:
+    """Per-world columns as plain lists, for the numbers of a trial."""
+    return {name: np.asarray(value).tolist() for name, value in columns.items()}
