@@ -26,7 +26,7 @@ def stationary_law(A: Float[np.ndarray, "H H"]) -> Float[np.ndarray, " H"]:
     n = A.shape[0]
     count, label = connected_components(A.T > 0, directed=True, connection="strong")
     # A class is recurrent when no arrow leaves it; each one carries its own stationary law.
-    leaves = [(A[np.ix_(label != c, label == c)] > 0).any() for c in range(count)]
+    leaves = [bool((A[np.ix_(label != c, label == c)] > 0).any()) for c in range(count)]
     recurrent = count - sum(leaves)
     if recurrent != 1:
         raise ValueError(
