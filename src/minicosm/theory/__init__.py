@@ -1,7 +1,7 @@
 """Theorems as functions: conditions, a construction, a certificate."""
 
 from .assumptions import Cover, covering, covering_numeric, nondegenerate, regular, start_recurs
-from .attention_head import Sharpness, sharpness, theorem_4_3
+from .attention_head import Sharpness, recovering_head, sharpness, theorem_4_3
 from .certify import Evidence, Statement, all_sequences, certify, sample_sequences
 from .errata import (
     constant_on_duplicates,
@@ -42,7 +42,7 @@ from .memory_lemmas import (
     proposition_d8,
     recoverable_relations,
 )
-from .prompt_attention import memory_prompt, theorem_4_6, theorem_d6
+from .prompt_attention import memory_prompt, prompted_head, theorem_4_6, theorem_d6
 from .prompt_head import (
     PromptSolution,
     prompt_length_is_irrelevant,
@@ -62,7 +62,13 @@ from .prompt_lemmas import (
     lemma_d13,
     proposition_d11,
 )
-from .recoverable import recoverable_for, recoverable_states, start_covered, stationary
+from .recoverable import (
+    recoverable_for,
+    recoverable_states,
+    star_states,
+    start_covered,
+    stationary,
+)
 from .scope import in_scope, in_wider_scope
 from .theorem import Certificate, Condition, Theorem
 
@@ -115,6 +121,7 @@ __all__ = [
     "position_one",
     "prompt_length_is_irrelevant",
     "prompted_emissions",
+    "prompted_head",
     "proportional_emission",
     "proposition_3_4",
     "proposition_d1",
@@ -127,11 +134,13 @@ __all__ = [
     "recoverable_for",
     "recoverable_relations",
     "recoverable_states",
+    "recovering_head",
     "regular",
     "sample_sequences",
     "separable_prompt",
     "separable_prompt_head",
     "sharpness",
+    "star_states",
     "start_covered",
     "start_recurs",
     "statement_3_3",

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier
 from minicosm.adaptation.heads import TIE
-from minicosm.worlds import MemoryHMM, PosteriorTask, decide
+from minicosm.worlds import MemoryHMM, PosteriorTask, Supports
 
 from .certify import Evidence, certify
 from .recoverable import (
@@ -24,7 +24,7 @@ from .recoverable import (
     regular_chain,
     star_states,
 )
-from .scope import check_sequences, sure_positions
+from .scope import check_sequences, sure_in
 from .theorem import Certificate, Theorem
 
 ATTENDED = 1e-12  # a position with more weight than this is attended to
@@ -112,18 +112,23 @@ class AttentionStatement(eqx.Module):
         tokens: Int[Array, " T"],
     ) -> Evidence:
         seen = jnp.asarray(task.observed(tokens.shape[0]))
-        rows = world.embed(tokens, seen)
-        _, sure = sure_positions(world, rows, jnp.asarray(self.star))
+        rows, star = world.embed(tokens, seen), jnp.asarray(self.star)
+        support = world.supports(rows)
+        sure = sure_in(world, support, star)
         if self.outside:
             return Evidence(jnp.ones(()), ~sure.any())
-        near = ~sure & nearly_sure(world, rows, jnp.asarray(self.star))
+        near = ~sure & nearly_sure(world, rows, star)
         outputs, padded, known = classifier.outputs(world, tokens, seen)
-        attended = classifier.head.weights(outputs) > ATTENDED
+        head = classifier.head
         factor = mean_over(sure | near, token_chance(outputs, padded, known))
+        given = head(outputs, padded, known)
+        error = jnp.abs(given - factor * task.scores(world, tokens)).max()
+        attended = head.weights(outputs) > ATTENDED
         details = {
             "attended differs from sure": (attended != (sure | near)).any(),
-            **near_ties(world, task, classifier, tokens, factor, near),
-            **zero_target(world, task, classifier, tokens),
+            "near ties": near.any(),
+            "absolute error without near ties": jnp.where(near.any(), 0, error),
+            **zero_target(head, given, ~relevant_possible(world, task, support)),
         }
         return Evidence(factor, sure.any(), details)
 
@@ -169,47 +174,23 @@ def nearly_sure(
     return (law.sum(axis=1) > 0) & (jnp.where(star, 0, law).sum(axis=1) <= TIE)
 
 
-def near_ties(
-    world: MemoryHMM,
-    task: PosteriorTask,
-    classifier: Classifier,
-    tokens: Int[Array, " T"],
-    factor: Float[Array, ""],
-    near: Bool[Array, " L"],
-) -> dict[str, Array]:
-    """Whether a position nearly ties, and the error of the score identity where none does."""
-    given = classifier.scores(world, tokens, task.observed(tokens.shape[0]))
-    error = jnp.abs(given - factor * task.scores(world, tokens)).max()
-    return {
-        "near ties": near.any(),
-        "absolute error without near ties": jnp.where(near.any(), 0, error),
-    }
-
-
-def relevant_possible(
-    world: MemoryHMM, task: PosteriorTask, tokens: Int[Array, " T"]
-) -> Bool[Array, ""]:
-    """Whether x leaves some value in supp(mu) possible, on truth values."""
-    rows = world.embed(tokens, task.observed(tokens.shape[0]))
-    alive = world.supports(rows).start.reshape(-1, world.hidden).any(axis=1)
+def relevant_possible(world: MemoryHMM, task: PosteriorTask, found: Supports) -> Bool[Array, ""]:
+    """Whether x, of which `found` are the supports, leaves some value in supp(mu) possible."""
+    alive = found.start.reshape(-1, world.hidden).any(axis=1)
     relevant = (jnp.asarray(task.mu) != 0).reshape(-1, world.values).any(axis=0)
     return (alive & relevant[world.cell_values()[:, task.cell]]).any()
 
 
 def zero_target(
-    world: MemoryHMM, task: PosteriorTask, classifier: Classifier, tokens: Int[Array, " T"]
+    head: AttentionHead, given: Float[Array, "*rows"], zero: Bool[Array, ""]
 ) -> dict[str, Array]:
-    """Zero targets (`mu . P = 0` because no value in supp(mu) is possible) and what the head says."""
-    zero = ~relevant_possible(world, task, tokens)
-    given = classifier.scores(world, tokens, task.observed(tokens.shape[0]))
-    head = classifier.head
+    """What the head says where `mu . P = 0` because no value in supp(mu) is possible."""
     scale = jnp.abs(jnp.asarray(head.value)).max() * jnp.abs(jnp.asarray(head.readout)).max()
-    right = decide(jnp.zeros_like(given))
     details = {"zero targets": zero, "zero target output": jnp.where(zero, jnp.abs(given).max(), 0)}
     if given.ndim == 0:
         tolerance = ZERO * jnp.maximum(scale, 1)
-        details["zero targets mislabelled"] = zero & (decide(given, tolerance) != right)
-        details["zero targets mislabelled without tolerance"] = zero & (decide(given) != right)
+        details["zero targets mislabelled"] = zero & (given < -tolerance)
+        details["zero targets mislabelled without tolerance"] = zero & (given < 0)
     return details
 
 

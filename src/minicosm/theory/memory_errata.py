@@ -7,14 +7,13 @@ See also `proposition_d1` (a display that joins instead of conditioning) and `le
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
 from minicosm.adaptation import Classifier
 from minicosm.worlds import MemoryHMM, PosteriorTask, RecoverableWorld, position_one_world
 
-from .attention_head import ATTENDED, recovering_head
+from .attention_head import recovering_head
 from .memory_lemmas import Measured, key_errors, observe
 from .prompt_attention import Beta, certify_prompted, prompted_head, theorem_4_6
 from .recoverable import check_task, columns, recoverable_for
@@ -41,18 +40,16 @@ def position_one(beta: Beta = "printed", x: Sequence[int] = (2, 0, 0)) -> Positi
     world, mu, cell, star = position_one_world()
     task = PosteriorTask(mu, "cell", cell=cell)
     classifier = theorem_4_6(world, task, beta=beta, star=star).construction
-    head, tokens = classifier.head, np.asarray(x)
-    with jax.enable_x64(True):
-        outputs, padded, known = classifier.outputs(world, tokens, None)
-        weights = np.asarray(head.weights(outputs))
-        return PositionOne(
-            np.asarray(head.query @ head.key),
-            np.asarray(outputs @ (head.query @ head.key)),
-            tuple((1 + np.flatnonzero(weights > ATTENDED)).tolist()),
-            np.asarray(head.values(outputs, padded, known)),
-            float(classifier.scores(world, tokens)),
-            np.asarray(task.law(world, tokens)),
-        )
+    o = observe(world, classifier, cell, star, np.asarray([x]))
+    head = classifier.head
+    return PositionOne(
+        head.query @ head.key,
+        o.outputs[0] @ (head.query @ head.key),
+        tuple((1 + np.flatnonzero(o.attended[0])).tolist()),
+        o.values[0],
+        float(o.values[0][o.attended[0]].mean()),
+        o.memory[0],
+    )
 
 
 def wrong_label_world() -> RecoverableWorld:

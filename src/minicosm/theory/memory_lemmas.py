@@ -184,11 +184,9 @@ def _substituted(world, sequences):
     length = sequences.shape[1]
 
     def one(x):
-        swapped = jax.vmap(
-            lambda i: jax.vmap(lambda z: jnp.asarray(x).at[i].set(z))(
-                jnp.arange(world.vocab, dtype=x.dtype)
-            )
-        )(jnp.arange(length))
+        x = jnp.asarray(x)
+        tokens = jnp.arange(world.vocab, dtype=x.dtype)
+        swapped = jax.vmap(lambda i: jax.vmap(lambda z: x.at[i].set(z))(tokens))(jnp.arange(length))
         chance = jnp.exp(jax.vmap(jax.vmap(world.log_prob))(swapped))
         total = chance.sum(axis=1, keepdims=True)
         return chance / jnp.where(total > 0, total, 1), world.conditionals(x)
@@ -287,9 +285,7 @@ def lemma_d4(
 # -- how the assumptions are related ----------------------------------------------------------
 
 
-def recoverable_relations(
-    world: MemoryHMM, mu: Float[np.ndarray, "*rows M"], cell: int
-) -> dict[str, bool]:
+def recoverable_relations(world: MemoryHMM, mu: Any, cell: int) -> dict[str, bool]:
     """Implications between the assumptions (true also where the premise fails):
 
     - 4.2 gives D.5 for every mu, with an S* at least as large;

@@ -16,7 +16,6 @@ from minicosm.worlds import MemoryHMM, PosteriorTask
 from .attention_head import (
     ATTENDED,
     mean_over,
-    near_ties,
     nearly_sure,
     recovering_head,
     relevant_possible,
@@ -37,7 +36,7 @@ from .recoverable import (
 from .recoverable import (
     stationary as stationary_start,
 )
-from .scope import sure_positions
+from .scope import sure_in
 from .theorem import Certificate, Theorem
 
 Beta = Literal["safe", "printed"]
@@ -159,25 +158,25 @@ class PromptStatement(eqx.Module):
         tokens: Int[Array, " T"],
     ) -> Evidence:
         seen = jnp.asarray(task.observed(tokens.shape[0]))
-        rows = world.embed(tokens, seen)
-        assert classifier.prompt is not None
-        _, sure = sure_positions(world, rows, jnp.asarray(self.star))
-        sure = jnp.pad(sure, (1, 0))
+        rows, star = world.embed(tokens, seen), jnp.asarray(self.star)
+        support = world.supports(rows)
+        sure = jnp.pad(sure_in(world, support, star), (1, 0))
         if self.scope == "outside":
             return Evidence(jnp.ones(()), ~sure.any())
+        assert classifier.prompt is not None
         rows = classifier.prompt.prepend(rows)
-        _, sure_after = sure_positions(world, rows, jnp.asarray(self.star))
-        near = ~sure_after & nearly_sure(world, rows, jnp.asarray(self.star))
-        sure_after, near = sure_after.at[0].set(False), near.at[0].set(False)
+        sure_after = sure_in(world, world.supports(rows), star).at[0].set(False)
+        near = ~sure_after & nearly_sure(world, rows, star).at[0].set(False)
         outputs, padded, known = classifier.outputs(world, tokens, seen)
-        attended = classifier.head.weights(outputs) > ATTENDED
-        reachable = relevant_possible(world, task, tokens)
-        mu = jnp.asarray(task.mu)
-        relevant = jnp.where(
-            (mu != 0).reshape(-1, mu.shape[-1]).any(axis=0), task.law(world, tokens), 0
-        ).sum()
+        head = classifier.head
+        attended = head.weights(outputs) > ATTENDED
+        reachable = relevant_possible(world, task, support)
+        mu, law = jnp.asarray(task.mu), task.law(world, tokens)
+        relevant = jnp.where((mu != 0).reshape(-1, world.values).any(axis=0), law, 0).sum()
         factor = mean_over(sure_after | near, token_chance(outputs, padded, known))
         factor = jnp.where(reachable, factor / jnp.where(relevant > 0, relevant, 1), 1)
+        given = head(outputs, padded, known)
+        error = jnp.abs(given - factor * (mu @ law)).max()
         inside = sure.any() if self.scope == "R" else sure_after.any() | ~reachable
         details = {
             "prompt attended": attended[0],
@@ -185,8 +184,9 @@ class PromptStatement(eqx.Module):
             "prompt adds sure positions": reachable & (sure_after & ~sure).any(),
             "attended differs from sure after the prompt": reachable
             & (attended != (sure_after | near)).any(),
-            **near_ties(world, task, classifier, tokens, factor, near),
-            **zero_target(world, task, classifier, tokens),
+            "near ties": near.any(),
+            "absolute error without near ties": jnp.where(near.any(), 0, error),
+            **zero_target(head, given, ~reachable),
         }
         return Evidence(factor, inside, details)
 

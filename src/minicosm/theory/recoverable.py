@@ -8,14 +8,14 @@ on the columns {(m, j*, s): m in M*} and {(m, j, s): j != j*}, M* = supp(mu).
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
-from .linear_algebra import RANK_TOLERANCE
+from .linear_algebra import RANK_TOLERANCE, rank_test
 from .theorem import Condition
 
 COLOOP = 1e-9
@@ -29,7 +29,7 @@ class Columns(NamedTuple):
     own: Bool[np.ndarray, "M S"]  # those of the cell j* that must be recovered
 
 
-def columns(world: MemoryHMM, cell: int, mu: Float[np.ndarray, "*rows M"] | None = None) -> Columns:
+def columns(world: MemoryHMM, cell: int, mu: Any = None) -> Columns:
     """All columns (4.2), or without mu's irrelevant values in the cell j* (4.5, D.5)."""
     check_cell(world, cell)
     values, cells, syntax = world.W.shape[1:]
@@ -60,7 +60,7 @@ def recoverable_states(
 
 def recoverable_for(
     world: MemoryHMM,
-    mu: Float[np.ndarray, "*rows M"],
+    mu: Any,
     cell: int,
     *,
     star: Sequence[int] | None = None,
@@ -166,8 +166,7 @@ def recovery(
     theta = np.zeros((values, syntax, world.vocab))
     theta[starred] = Q[: own.shape[1]]
     complement = U.sum(axis=0) @ Q[own.shape[1] :]
-    sigma = np.linalg.svd(both, compute_uv=False)
-    return Recovery(theta, complement, float(sigma[0] / sigma[-1]) if sigma.size else 1.0)
+    return Recovery(theta, complement, rank_test(both, tolerance).condition)
 
 
 def stationary(world: MemoryHMM, *, tolerance: float = STATIONARY) -> Condition:
@@ -251,11 +250,11 @@ def check_task(world: MemoryHMM, task: PosteriorTask) -> tuple[Float[np.ndarray,
     return mu, task.cell
 
 
-def relevant_values(world: MemoryHMM, mu: Float[np.ndarray, "*rows M"]) -> Bool[np.ndarray, " M"]:
+def relevant_values(world: MemoryHMM, mu: Any) -> Bool[np.ndarray, " M"]:
     """M* = supp(mu), over all rows."""
-    mu = np.asarray(mu)
-    if mu.shape[-1] != world.values:
-        raise ValueError(f"mu has {mu.shape[-1]} entries; a cell has {world.values} values")
+    mu = np.asarray(mu, np.float64)
+    if mu.ndim not in (1, 2) or mu.shape[-1] != world.values:
+        raise ValueError(f"mu has shape {mu.shape}; a cell has {world.values} values")
     return (mu != 0).reshape(-1, world.values).any(axis=0)
 
 

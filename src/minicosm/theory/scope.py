@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import SoftPrompt
-from minicosm.worlds import MemoryHMM
+from minicosm.worlds import MemoryHMM, Supports
 
 
 class Scope(NamedTuple):
@@ -77,8 +77,13 @@ def sure_positions(
     A position whose other rows are impossible is not sure.
     """
     found = world.supports(embeddings)
-    others = found.others.reshape(len(embeddings), -1, world.hidden).any(axis=1)
-    return found.possible, others.any(axis=1) & ~(others & ~star).any(axis=1)
+    return found.possible, sure_in(world, found, star)
+
+
+def sure_in(world: MemoryHMM, found: Supports, star: Bool[Array, " H"]) -> Bool[Array, " L"]:
+    """Where some state is possible given the other rows, and none outside H*."""
+    others = found.others.reshape(len(found.others), -1, world.hidden).any(axis=1)
+    return others.any(axis=1) & ~(others & ~star).any(axis=1)
 
 
 @eqx.filter_jit
