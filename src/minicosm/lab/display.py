@@ -108,19 +108,17 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("claim", overflow="fold", max_width=34)
+    table.add_column("claim", overflow="fold", max_width=40)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("numbers", overflow="fold")
-    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column("first number", overflow="fold")
     for item in checked:
         state = item.outcome.verdict if item.outcome else "error"
         mark = "" if item.as_registered or state == "error" else " (!)"
-        numbers = list(item.outcome.numbers.items())[:2] if item.outcome else []
+        numbers = list(item.outcome.numbers.items())[:1] if item.outcome else []
         table.add_row(
             escape(item.claim.id),
             f"[{COLOURS[state]}]{state}{mark}[/]",
             escape("\n".join(f"{name} {number(value)}" for name, value in numbers)),
-            seconds(item.seconds) if item.outcome else "",
         )
     console.print(table)
     console.print()

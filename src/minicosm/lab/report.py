@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import uuid
@@ -107,7 +106,6 @@ def render(store: Store, studies: Sequence[Study], profile: ProfileName) -> str:
         stale=sum(entry.stale for entry in entries),
         profile=profile,
         seeds=sorted({last.seed for last in checked}),
-        seconds_total=math.fsum(last.seconds for last in checked),
         environments=_environments(checked),
         versions=versions(),
         date=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
