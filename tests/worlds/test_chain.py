@@ -129,7 +129,7 @@ def test_ten_thousand_tokens(dtype):
 
 @pytest.mark.parametrize("count", [1, 128, 300])
 def test_a_batch_in_pieces_equals_single_calls(monkeypatch, count):
-    monkeypatch.setattr(chain, "_PIECE", 1)  # so that 300 examples make overlapping pieces of 128
+    monkeypatch.setattr(chain, "_MESSAGE", 1)  # so that 300 examples make overlapping pieces of 128
     A, first, V = draw(2, 3, 9 + count % 7, zeros=0.4, batch=(count,))
     with jax.enable_x64(True):
         tau, log = jax.vmap(chain.aggregates, (None, None, 0))(*map(jnp.asarray, (A, first, V)))

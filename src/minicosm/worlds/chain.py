@@ -102,9 +102,9 @@ def log_likelihood(
 # message times entries of V as small as the smallest normal number cannot vanish.
 _LEVEL = 2.0**32
 
-# A piece of a batch holds about this many entries of V (a few megabytes of messages), but never
-# fewer than _WIDTH examples, below which the loop costs more than its arithmetic.
-_PIECE = 2**19
+# A piece of a batch is as narrow as it can be before the loop costs more than its arithmetic: this
+# many numbers in one message of all its examples, and no fewer examples than _WIDTH.
+_MESSAGE = 2**12
 _WIDTH = 128
 
 _Pair = tuple[Array, Array]
@@ -147,8 +147,8 @@ def _differentiate(primals: tuple, tangents: tuple) -> tuple[_Pair, _Pair]:
 @jax.jit
 def _pieces(A: Array, first: Array, W: Array | None, V: Float[Array, "B T H"]) -> _Pair:
     """`_recursion` on B examples, piece by piece; the last piece may overlap the one before."""
-    count, length, hidden = V.shape
-    width = min(count, max(_WIDTH, _PIECE // (length * hidden)))
+    count, _, hidden = V.shape
+    width = min(count, max(_WIDTH, _MESSAGE // hidden))
 
     def piece(V):
         law, log = _recursion(A, first, W, jnp.moveaxis(V, 0, -1))
@@ -202,36 +202,31 @@ def _recursion(A: Array, first: Array, W: Array | None, V: Float[Array, "T H B"]
         total = jax.lax.stop_gradient(total)
         return jnp.where(total > 0, level / jnp.maximum(total, level / largest), 1)
 
-    def move(M, message, v):
+    def move(M, message, log, v):
         moved = M @ (message * v)
         scale = scale_to(_LEVEL, jnp.sum(moved, axis=0))
-        return moved * scale, scale
+        return moved * scale, log - jnp.log(scale)
 
-    def backward(b, v):
-        new, scale = move(A.T, b, v)
-        return new, (b, scale)
+    def backward(carry, v):
+        b, log = carry
+        return move(A.T, b, log, v), carry
 
-    def forward(a, row):
-        v, b = row
+    def forward(carry, row):
+        (a, a_log), (v, (b, b_log)) = carry, row
         tau = a * b
         total = jnp.sum(tau, axis=0)
         scale = scale_to(1.0, total)
         alive = total > 0
         total = jnp.where(alive, total * scale, 1)  # one up to rounding, or a little less
         law = (tau if W is None else W.astype(dtype) @ tau) * jnp.where(alive, scale / total, 0)
-        new, a_scale = move(A, a, v)
-        return new, (law, jnp.where(alive, jnp.log(total) - jnp.log(scale), -jnp.inf), a_scale)
+        log = a_log + b_log + jnp.log(total) - jnp.log(scale)
+        return move(A, a, a_log, v), (law, jnp.where(alive, log, -jnp.inf))
 
-    end = jnp.full_like(V[0], _LEVEL)
-    _, (b, b_scale) = jax.lax.scan(backward, end, V, reverse=True)
-    start = jnp.broadcast_to(first[:, None] * _LEVEL, V.shape[1:])
-    _, (law, log, a_scale) = jax.lax.scan(forward, start, (V, b))
-
-    # tau_i was also multiplied by a's scales before i, by b's scales after i and by _LEVEL twice.
-    a_log, b_log = jnp.log(a_scale), jnp.log(b_scale)
-    before = jax.lax.cumsum(a_log, axis=0) - a_log
-    after = jax.lax.cumsum(b_log, axis=0, reverse=True) - b_log
-    return law, log - before - after - 2 * math.log(_LEVEL)
+    log = jnp.full(V.shape[2], -math.log(_LEVEL), dtype)
+    end = (jnp.full_like(V[0], _LEVEL), log)
+    _, b = jax.lax.scan(backward, end, V, reverse=True)
+    start = (jnp.broadcast_to(first[:, None] * _LEVEL, V.shape[1:]), log)
+    return jax.lax.scan(forward, start, (V, b))[1]
 
 
 @jax.jit
