@@ -1,0 +1,200 @@
+"""The lemmas behind Theorems 4.3 and D.6, the statements that fail as printed, and their referees."""
+
+import jax
+import memory_path_sums as referee
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minicosm.theory.certify import all_sequences, sample_sequences
+from minicosm.theory.memory_errata import overlapping_spans, wrong_label_world
+from minicosm.theory.memory_lemmas import (
+    claim_d3,
+    lemma_d2,
+    lemma_d4,
+    proposition_d1,
+    proposition_d8,
+)
+from minicosm.theory.path_sums import cell_joint, others_joint, shifted_joint, token_rows
+from minicosm.theory.prompt_lemmas import (
+    claim_d10,
+    claim_d12,
+    claim_d14,
+    claim_d15,
+    lemma_d7,
+    lemma_d9,
+    lemma_d13,
+    proposition_d11,
+)
+from minicosm.worlds import (
+    PosteriorTask,
+    nonstationary,
+    overlapping_spans_world,
+    prompt_memory_world,
+    recoverable_memory_world,
+)
+
+ONE = {"values": 2, "cells": 1, "syntax": 3, "star": 1}
+TWO = {"values": 2, "cells": 2, "syntax": 2, "star": 1}
+ONE_PROMPT = {"values": 3, "cells": 1, "syntax": 3, "star": 1}
+TWO_PROMPT = {"values": 3, "cells": 2, "syntax": 2, "star": 1}
+ROUNDING = 1e-11
+
+
+def task_of(found):
+    return PosteriorTask(found.mu, "cell", cell=found.cell)
+
+
+def test_path_sums_agree_with_itertools():
+    """Two enumerations that share no code, with a prompt row at the first position."""
+    world = prompt_memory_world(jax.random.key(4), **TWO_PROMPT).world
+    rng = np.random.default_rng(0)
+    u = rng.random((world.configurations, world.hidden))
+    x = rng.integers(world.vocab, size=2)
+    fake = np.broadcast_to(u, (1, 1, *u.shape))
+    rows = np.concatenate([fake, token_rows(world, x[None])], axis=1)
+    exact = others_joint(world, rows)[0]
+    shown = [lambda memory, h: u[memory[0] * world.values + memory[1], h], *x.tolist()]
+    for i in range(3):
+        expected = np.zeros((world.configurations, world.hidden))
+        for (memory, path), weight in referee.joint(world, referee.without(shown, i)).items():
+            expected[memory[0] * world.values + memory[1], path[i + 1]] += weight
+        np.testing.assert_allclose(exact[i], expected, atol=1e-15)
+        law = np.zeros(world.vocab)
+        W = np.asarray(world.W).reshape(world.vocab, -1)
+        joint = cell_joint(world, exact[i]).reshape(-1)
+        if joint.sum() > 0:
+            law = W @ joint / joint.sum()
+        np.testing.assert_allclose(law, referee.output(world, shown, i), atol=1e-14)
+    shifted = shifted_joint(world, x[None], 1)[0]
+    expected = np.zeros_like(shifted)
+    for (memory, path), weight in referee.joint(world, [None, *x.tolist()]).items():
+        expected[memory[0] * world.values + memory[1], path[1]] += weight
+    np.testing.assert_allclose(shifted, expected, atol=1e-15)
+
+
+def test_lemmas_of_theorem_4_3():
+    attended = 0
+    for seed in range(12):
+        found = recoverable_memory_world(jax.random.key(seed), **TWO)
+        world, task = found.world, task_of(found)
+        sequences = sample_sequences(world, jax.random.key(seed), 4, 48)
+        d2 = lemma_d2(world, task, sequences)
+        assert d2.error == 0
+        attended += d2.cases
+        assert claim_d3(world, task, sequences).error < ROUNDING
+        d4 = lemma_d4(world, task, sequences)
+        assert d4.error < ROUNDING
+        assert d4.details["smallest factor"] > 0
+    assert attended > 100
+
+
+def test_proposition_d1():
+    """The expansion holds; the first display as printed joins where it must condition."""
+    for seed in range(10):
+        world = recoverable_memory_world(jax.random.key(seed), **TWO).world
+        d1 = proposition_d1(world, sample_sequences(world, jax.random.key(seed), 3, 16))
+        assert d1.error < ROUNDING
+        assert d1.details["model"] < ROUNDING
+        assert d1.details["printed"] > 0.5
+
+
+@pytest.mark.parametrize("stationary", [True, False])
+@pytest.mark.parametrize("sizes", [ONE_PROMPT, TWO_PROMPT])
+def test_lemmas_of_theorem_d6(sizes, stationary):
+    printed = strict = zero = 0
+    beyond = 0.0
+    for seed in range(12):
+        found = prompt_memory_world(jax.random.key(seed), **sizes)
+        if not stationary:
+            found = nonstationary(found, jax.random.key(seed))
+        world, task = found.world, task_of(found)
+        sequences = sample_sequences(world, jax.random.key(seed), 4, 48)
+        how = {"stationary": stationary}
+        d9 = lemma_d9(world, task, sequences, **how)
+        assert d9.error == 0
+        assert d9.details["prompt attended"] == 0
+        printed += d9.details["printed"]
+        d10 = claim_d10(world, task, sequences, **how)
+        assert d10.error < ROUNDING
+        beyond = max(beyond, d10.details["norm at the prompt"])
+        d11 = proposition_d11(world, task, sequences, **how)
+        assert d11.error == d11.details["mass"] == 0
+        d12 = claim_d12(world, task, sequences, **how)
+        assert d12.error == 0
+        strict += d12.details["strict"]
+        assert lemma_d13(world, task, sequences, **how).error < ROUNDING
+        assert claim_d14(world, task, sequences, **how).error < ROUNDING
+        d15 = claim_d15(world, task, sequences, **how)
+        assert d15.error == 0
+        zero += d15.cases
+    if sizes is ONE_PROMPT:
+        assert printed > 0  # Lemma D.9 claims I = I^, and the prompt may make more positions sure
+    assert strict > 0
+    assert zero > 0
+    assert beyond > 1.01  # Claim D.10 has nothing to say at the prompt's own position
+
+
+def test_printed_lemma_d9_fails_through_position_one():
+    found = wrong_label_world()
+    sequences = all_sequences(4, 4)
+    assert lemma_d9(found.world, task_of(found), sequences).error == 0
+    printed = lemma_d9(found.world, task_of(found), sequences, beta="printed")
+    assert printed.error == printed.details["prompt attended"] == 32
+    assert claim_d10(found.world, task_of(found), sequences).details["above 3 at the prompt"] >= 32
+
+
+WORLDS = {
+    cells: prompt_memory_world(jax.random.key(9), **sizes).world
+    for cells, sizes in ((1, ONE_PROMPT), (2, TWO_PROMPT))
+}
+
+
+@given(st.integers(1, 2), st.integers(0, 2**32 - 1), st.floats(0, 1), st.floats(0, 1))
+@settings(max_examples=25)
+def test_lemma_d7_for_any_prompt(cells, seed, zeros, ones):
+    """Entries of u at 0, at 1 and between; impossible contexts give exactly zero vectors."""
+    world, rng = WORLDS[cells], np.random.default_rng(seed)
+    u = rng.random((world.configurations, world.hidden))
+    kind = rng.random(u.shape)
+    u = np.where(kind < zeros, 0, np.where(kind > 1 - ones * (1 - zeros), 1, u))
+    d7 = lemma_d7(world, u, rng.integers(world.vocab, size=(8, 3)))
+    assert d7.error < ROUNDING
+    assert d7.details["output at the prompt"] < ROUNDING
+    assert d7.details["impossible contexts with an output"] == 0
+
+
+def test_lemma_d7_meets_impossible_contexts():
+    world = WORLDS[1]
+    u = np.zeros((world.configurations, world.hidden))
+    d7 = lemma_d7(world, u, all_sequences(world.vocab, 2))
+    assert d7.error < ROUNDING
+    assert d7.details["impossible contexts"] >= 2 * world.vocab**2
+    assert d7.details["impossible contexts with an output"] == 0
+    with pytest.raises(ValueError, match="entries in"):
+        lemma_d7(world, u - 1, all_sequences(world.vocab, 2))
+
+
+def test_proposition_d8_needs_a_stationary_start():
+    for sizes in (ONE_PROMPT, TWO_PROMPT):
+        found = prompt_memory_world(jax.random.key(0), **sizes)
+        assert proposition_d8(found.world, length=2, shifts=2).error < 1e-14
+        moved = nonstationary(found, jax.random.key(0)).world
+        assert proposition_d8(moved, length=2, shifts=2).error > 1e-3
+
+
+def test_overlapping_spans_spoil_the_keys():
+    """Claim D.3 fails once a column of H* lies in the span of the others."""
+    worst = []
+    for seed in range(5):
+        found = overlapping_spans_world(jax.random.key(seed), **ONE)
+        sequences = sample_sequences(found.world, jax.random.key(seed), 4, 48)
+        worst.append(
+            overlapping_spans(found.world, task_of(found), found.star_syntax, sequences).error
+        )
+    assert min(worst) > 1e-2
+    found = recoverable_memory_world(jax.random.key(0), **ONE)
+    sequences = sample_sequences(found.world, jax.random.key(0), 4, 48)
+    spans = overlapping_spans(found.world, task_of(found), found.star_syntax, sequences)
+    assert spans.error < ROUNDING
