@@ -39,6 +39,14 @@ class Certificate:
     def agreement(self) -> float:
         return 1.0 if self.compared == 0 else 1 - self.disagreements / self.compared
 
+    def __str__(self) -> str:
+        which = "all" if self.exhaustive else "sampled"
+        return (
+            f"{self.sequences} {which} sequences, {self.skipped} impossible or out of scope: "
+            f"{self.disagreements} of {self.compared} labels differ, largest identity error "
+            f"{self.largest_error:.1e}, smallest margin {self.smallest_margin:.1e}"
+        )
+
 
 @dataclass(frozen=True)
 class Theorem:
