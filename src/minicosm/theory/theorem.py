@@ -40,9 +40,9 @@ class Certificate:
         return 1.0 if self.compared == 0 else 1 - self.disagreements / self.compared
 
     def __str__(self) -> str:
-        which = "all" if self.exhaustive else "sampled"
+        which = f"all {self.sequences}" if self.exhaustive else f"{self.sequences} sampled"
         return (
-            f"{self.sequences} {which} sequences, {self.skipped} impossible or out of scope: "
+            f"{which} sequences, {self.skipped} impossible or out of scope: "
             f"{self.disagreements} of {self.compared} labels differ, largest identity error "
             f"{self.largest_error:.1e}, smallest margin {self.smallest_margin:.1e}"
         )
