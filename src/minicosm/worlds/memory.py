@@ -237,13 +237,17 @@ class MemoryHMM(eqx.Module):
         """`tau_i = P[M, H_i, all rows but the i-th]`, each position scaled to sum to one (or 0)."""
         run = jax.vmap(chain.aggregates, in_axes=(None, None, 1))
         tau, logs = run(jnp.asarray(self.A), self.first, self._rows(embeddings))
-        tau = _weights(jnp.asarray(self.pM), logs)[..., None] * tau
-        tau = jnp.moveaxis(tau, 0, 1)
-        return chain.normalise(tau.reshape(len(tau), -1)).reshape(tau.shape)
+        # Every chain's tau sums to one (or is zero and has weight zero), so only weights remain.
+        weights = chain.normalise(_weights(jnp.asarray(self.pM), logs).T)
+        return weights[..., None] * jnp.moveaxis(tau, 0, 1)
 
     def predict(self, embeddings: Float[AnyArray, "T CH"]) -> Float[Array, "T vocab"]:
-        """`G_i = W phi(tau_i) / ||phi(tau_i)||_1`, the zero vector if `tau_i = 0`."""
-        return chain.normalise(self.unlift(self.aggregate(embeddings))) @ self.emission_columns().T
+        """`G_i = W phi(tau_i) / ||phi(tau_i)||_1`, the zero vector if `tau_i = 0`.
+
+        Averaging over configurations multiplies both by one number, so this is `eta(W) tau_i`.
+        """
+        tau, lifted = self.aggregate(embeddings), self.lift(self.emission_columns())
+        return tau.reshape(len(tau), -1) @ lifted.reshape(self.vocab, -1).T
 
     # -- exact questions ----------------------------------------------------------------------
 
