@@ -1,0 +1,27 @@
+"""Where a row stands in its sequence: sinusoidal tables and rotations. Positions count from 0."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+
+def sinusoids(length: int, width: int, base: float = 10000.0) -> Float[np.ndarray, "T E"]:
+    """`[t, 2i] = sin(t base^(-2i/E))` and `[t, 2i+1] = cos(t base^(-2i/E))`."""
+    angles = angle_table(length, width, base)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, width)
+
+
+def rotate(rows: Float[Array, "T H D"], base: float) -> Float[Array, "T H D"]:
+    """Rotary positions: the plane of coordinates (i, i + D/2) turns by `t base^(-2i/D)`.
+
+    Products of rotated queries and keys depend on positions only through their difference.
+    """
+    angles = angle_table(rows.shape[0], rows.shape[-1], base)[:, None, :]
+    cos, sin = jnp.asarray(np.cos(angles), rows.dtype), jnp.asarray(np.sin(angles), rows.dtype)
+    first, second = jnp.split(rows, 2, axis=-1)
+    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+
+def angle_table(length: int, width: int, base: float) -> Float[np.ndarray, "T half"]:
+    """`[t, i] = t base^(-2i/width)`, in double precision."""
+    return np.arange(length)[:, None] * base ** (-np.arange(0, width, 2) / width)

@@ -1,0 +1,258 @@
+"""One Transformer, for masked and for causal language modelling."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
+
+from minicosm.worlds.arrays import AnyArray, check_tokens, is_concrete
+
+from .config import TransformerConfig
+from .layers import ACTIVATIONS, Draws, Layer, Norm, dropout
+from .positions import sinusoids
+
+
+class Trace(NamedTuple):
+    """What a Transformer computed on the way to its logits."""
+
+    hidden: Float[Array, "layers+1 T E"]
+    """[l]: the residual stream after l layers; [0] is embeddings plus positions."""
+    attention: Float[Array, "layers H T T"]
+    """[l, h, i, j]: how much position i reads from position j; rows sum to one."""
+    logits: Float[Array, "T V"]
+
+
+class HeadTransform(eqx.Module):
+    """BERT's `norm(activation(x @ weight + bias))` before the output matrix."""
+
+    weight: Float[AnyArray, "E E"]
+    bias: Float[AnyArray, " E"]
+    norm: Norm
+
+    def __init__(self, config: TransformerConfig, draw: Draws):
+        self.weight = draw(config.width, config.width, std=config.init_std)
+        self.bias = jnp.zeros(config.width, draw.dtype)
+        self.norm = Norm(config, draw.dtype)
+
+    def __call__(self, config: TransformerConfig, x: Float[Array, "T E"]) -> Float[Array, "T E"]:
+        y = ACTIVATIONS[config.activation](x @ jnp.asarray(self.weight) + self.bias)
+        return self.norm(config, y)
+
+
+class Transformer(eqx.Module):
+    """A Transformer over one sequence; use `jax.vmap` for batches.
+
+    Encoder and decoder differ only in `config.causal`. As a masked language model it has
+    `embed` and `predict`, as a causal one `next_logits`. **Inputs and outputs**: a law is always
+    over the `vocab` real tokens, so that it compares entry by entry with an exact world's. The mask
+    is no token but a row of its own, `mask_embedding`, which `embed` puts at unobserved positions;
+    `extra_inputs` adds rows for tokens that are read and never predicted.
+
+    **Positions** are added in `logits` and `predict`, not in `embed`: rows of a soft prompt put
+    before the embeddings take the first positions and move the tokens on.
+
+    Parameters of the layers are stacked along a leading axis and scanned. They may be NumPy arrays:
+    weights given in float64 compute in float32, and in float64 under `jax.enable_x64(True)`.
+    """
+
+    token_embedding: Float[AnyArray, "*stack rows E"]
+    mask_embedding: Float[AnyArray, "*stack E"] | None
+    position_embedding: Float[AnyArray, "*stack max_length E"] | None
+    position_scale: Float[AnyArray, "*stack"] | None
+    embedding_norm: Norm | None
+    layers: Layer
+    final_norm: Norm | None
+    head_transform: HeadTransform | None
+    output: Float[AnyArray, "*stack E V"] | None
+    output_bias: Float[AnyArray, "*stack V"] | None
+    config: TransformerConfig = eqx.field(static=True)
+
+    def __init__(
+        self, config: TransformerConfig, *, key: PRNGKeyArray, dtype: DTypeLike | None = None
+    ):
+        """Random weights: N(0, init_std^2), zero biases, norms that begin as plain normalisation.
+
+        The sinusoidal table is multiplied by a learned number that begins at `sqrt(2) init_std`,
+        so that at first positions and tokens have the same root mean square. `dtype` is that of
+        the parameters (default: float32, or float64 under `jax.enable_x64(True)`).
+        """
+        dtype = jnp.result_type(float) if dtype is None else dtype
+        draw = Draws(config, dtype, key=key)
+        width, std = config.width, config.init_std
+        learned, waves = config.positions == "learned", config.positions == "sinusoidal"
+        self.config = config
+        self.token_embedding = draw(config.vocab + config.extra_inputs, width, std=std)
+        self.mask_embedding = None if config.causal else draw(width, std=std)
+        self.position_embedding = draw(config.max_length, width, std=std) if learned else None
+        self.position_scale = jnp.asarray(2**0.5 * std, dtype) if waves else None
+        self.embedding_norm = Norm(config, dtype) if config.has_embedding_norm else None
+        self.layers = Layer(config, draw)
+        self.final_norm = Norm(config, dtype) if config.has_final_norm else None
+        self.head_transform = HeadTransform(config, draw) if config.head_transform else None
+        self.output = None if config.tied else draw(width, config.vocab, std=std)
+        self.output_bias = jnp.zeros(config.vocab, dtype) if config.output_bias else None
+
+    @property
+    def vocab(self) -> int:
+        return self.config.vocab
+
+    def embed(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> Float[Array, "T E"]:
+        """`token_embedding[token]`, and `mask_embedding` where a position is not observed.
+
+        Without positions, which `logits` adds. While JAX traces, tokens cannot be checked.
+        """
+        rows = self.vocab + self.config.extra_inputs
+        tokens, observed = check_tokens(tokens, observed, rows)
+        embedded = jnp.asarray(self.token_embedding)[jnp.asarray(tokens)]
+        if observed is None:
+            return embedded
+        if self.mask_embedding is None:
+            raise ValueError(
+                "this model is causal and has no mask; every position must be observed"
+            )
+        return jnp.where(jnp.asarray(observed)[:, None], embedded, self.mask_embedding)
+
+    def hidden(
+        self,
+        embeddings: Float[AnyArray, "T E"],
+        *,
+        visible: Bool[AnyArray, "*rows T"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "T E"]:
+        """The residual stream after the last layer, normalised if the config says so.
+
+        `visible[j]` says whether position j may be read at all (False for padding), `visible[i, j]`
+        whether position i may read position j; a causal model also never reads ahead. A position
+        that may read nothing reads the mean of all. `key` turns dropout on.
+        """
+        x, visible, keys = self._start(embeddings, visible, key)
+        config = self.config
+
+        def step(x, layer_and_key):
+            layer, key = layer_and_key
+            return layer(config, x, visible, key)[0], None
+
+        step = jax.checkpoint(step, prevent_cse=False) if config.remat else step
+        x, _ = jax.lax.scan(step, x, (self.layers, keys), unroll=min(config.unroll, config.layers))
+        return x if self.final_norm is None else self.final_norm(config, x)
+
+    def readout(self, hidden: Float[Array, "T E"]) -> Float[Array, "T V"]:
+        """Logits of rows of `hidden`: `transform(hidden) @ output + output_bias`."""
+        if self.head_transform is not None:
+            hidden = self.head_transform(self.config, hidden)
+        if self.output is None:
+            logits = hidden @ jnp.asarray(self.token_embedding)[: self.vocab].T
+        else:
+            logits = hidden @ jnp.asarray(self.output)
+        return logits if self.output_bias is None else logits + self.output_bias
+
+    def logits(
+        self,
+        embeddings: Float[AnyArray, "T E"],
+        *,
+        visible: Bool[AnyArray, "*rows T"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "T V"]:
+        """Unnormalised log laws: of the position's own token, or of the next one if causal."""
+        return self.readout(self.hidden(embeddings, visible=visible, key=key))
+
+    def predict(
+        self,
+        embeddings: Float[AnyArray, "T E"],
+        *,
+        visible: Bool[AnyArray, "*rows T"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "T V"]:
+        """`softmax(logits(embeddings))`: for every position a law over the real tokens."""
+        return jax.nn.softmax(self.logits(embeddings, visible=visible, key=key), axis=-1)
+
+    def next_logits(
+        self, tokens: Int[AnyArray, " T"], *, key: PRNGKeyArray | None = None
+    ) -> Float[Array, "T V"]:
+        """Unnormalised log law of the token after each position; the model must be causal."""
+        if not self.config.causal:
+            raise ValueError("this model reads ahead; next_logits needs a config with causal=True")
+        return self.logits(self.embed(tokens), key=key)
+
+    def trace(
+        self,
+        inputs: Int[AnyArray, " T"] | Float[AnyArray, "T E"],
+        observed: Bool[AnyArray, " T"] | None = None,
+        *,
+        visible: Bool[AnyArray, "*rows T"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Trace:
+        """Residual streams, attention weights and logits of tokens (or of embeddings)."""
+        inputs = inputs if hasattr(inputs, "dtype") else np.asarray(inputs)
+        if len(inputs.shape) == 1:
+            inputs = self.embed(inputs, observed)
+        elif observed is not None:
+            raise ValueError("observed goes with tokens; embeddings hold the mask's row already")
+        start, visible, keys = self._start(inputs, visible, key)
+        config = self.config
+
+        def step(x, layer_and_key):
+            layer, key = layer_and_key
+            x, weights = layer(config, x, visible, key, keep_weights=True)
+            return x, (x, weights)
+
+        last, (streams, attention) = jax.lax.scan(step, start, (self.layers, keys))
+        last = last if self.final_norm is None else self.final_norm(config, last)
+        return Trace(jnp.concatenate([start[None], streams]), attention, self.readout(last))
+
+    def _start(self, embeddings, visible, key):
+        """What the layers begin with: rows with positions, what may read what, and dropout keys."""
+        config = self.config
+        if (
+            len(embeddings.shape) != 2
+            or embeddings.shape[0] == 0
+            or (embeddings.shape[1] != config.width)
+        ):
+            raise ValueError(
+                f"embeddings have shape {embeddings.shape}; "
+                f"they must have shape (T, {config.width}) with T >= 1"
+            )
+        length = embeddings.shape[0]
+        x = jnp.asarray(embeddings).astype(jnp.asarray(self.token_embedding).dtype)
+        if self.position_embedding is not None:
+            if length > config.max_length:
+                raise ValueError(
+                    f"the sequence has {length} positions, prompt included; "
+                    f"this model has {config.max_length} learned positions"
+                )
+            x = x + jnp.asarray(self.position_embedding)[:length]
+        if self.position_scale is not None:
+            x = x + self.position_scale * jnp.asarray(sinusoids(length, config.width), x.dtype)
+        if self.embedding_norm is not None:
+            x = self.embedding_norm(config, x)
+        keys = None
+        if key is not None and config.dropout > 0:
+            key, first = jax.random.split(key)
+            x = dropout(first, config.dropout, x)
+            keys = jax.random.split(key, config.layers)
+        return x, _visibility(visible, length, config.causal), keys
+
+
+def _visibility(
+    visible: Bool[AnyArray, "*rows T"] | None, length: int, causal: bool
+) -> Bool[AnyArray, "#T T"] | None:
+    """Which position (row) may read which (column); None where each may read every one."""
+    if visible is not None:
+        visible = visible if hasattr(visible, "dtype") else np.asarray(visible)
+        if visible.shape not in ((length,), (length, length)) or visible.dtype != bool:
+            raise ValueError(
+                f"visible has shape {visible.shape} and dtype {visible.dtype}; it must be boolean "
+                f"of shape ({length},) or ({length}, {length})"
+            )
+        visible = visible.reshape(-1, length)
+    if not causal:
+        return visible
+    past = np.tril(np.ones((length, length), bool))
+    if visible is None:
+        return past
+    return past & (np.asarray(visible) if is_concrete(visible) else visible)

@@ -1,0 +1,150 @@
+"""A Transformer's weights by name, and as a safetensors file.
+
+A name is the path of the array in the model, with the layer's number after `layers`:
+`token_embedding`, `mask_embedding`, `position_embedding`, `layers.0.attention.qkv`,
+`layers.0.attention_norm.scale`, `layers.1.mlp.up`, `final_norm.shift`, `output_bias`. Shapes are
+those of the model's own arrays without the axis of layers; matrices act from the right, `x @ w`.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as safetensors_bytes
+
+from .config import TransformerConfig
+from .transformer import Transformer
+
+FORMAT = "minicosm.transformer"
+
+
+def to_arrays(model: Transformer) -> dict[str, Float[np.ndarray, "..."]]:
+    """Every array of the model by its name; a stack of models (an ensemble) is refused."""
+    config = model.config
+    expected = shapes(config)
+    arrays = {}
+    for path, leaf in jax.tree.leaves_with_path(model):
+        name, value = _name(path), np.asarray(leaf)
+        if name.startswith("layers."):
+            layers = (_of_layer(name, i) for i in range(config.layers))
+            arrays |= dict(zip(layers, value, strict=False))
+        else:
+            arrays[name] = value
+    for name, value in arrays.items():
+        if value.shape != expected[name]:
+            raise ValueError(_wrong_shape(name, value, expected[name]))
+    return arrays
+
+
+def from_arrays(
+    config: TransformerConfig, arrays: Mapping[str, Any], *, fill: float | int | None = None
+) -> Transformer:
+    """The model with these weights, which are kept in the precision they come in.
+
+    Every name of `shapes(config)` must be there, unless `fill` says what the others hold; a
+    construction names the arrays it needs and sets `fill=0`.
+    """
+    expected = shapes(config)
+    unknown = [name for name in arrays if name not in expected]
+    if unknown:
+        raise ValueError(f"this config has no array {unknown[0]!r}; it has {', '.join(expected)}")
+    missing = [name for name in expected if name not in arrays]
+    if missing and fill is None:
+        raise ValueError(f"the array {missing[0]!r} is missing ({len(missing)} missing in all)")
+    found = {}
+    for name, shape in expected.items():
+        value = arrays[name] if name in arrays else np.full(shape, fill, np.float64)
+        value = np.asarray(value)
+        if value.shape != shape:
+            raise ValueError(_wrong_shape(name, value, shape))
+        if not jnp.issubdtype(value.dtype, jnp.floating):
+            raise ValueError(f"{name} has dtype {value.dtype}; weights are floating-point numbers")
+        found[name] = value
+    skeleton, structure = jax.tree.flatten_with_path(_skeleton(config))
+    leaves = []
+    for path, _ in skeleton:
+        name = _name(path)
+        if name.startswith("layers."):
+            leaves.append(np.stack([found[_of_layer(name, i)] for i in range(config.layers)]))
+        else:
+            leaves.append(found[name])
+    return jax.tree.unflatten(structure, leaves)
+
+
+def shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
+    """The names of the arrays that a model of this config has, and their shapes."""
+    named = {}
+    for path, leaf in jax.tree.leaves_with_path(_skeleton(config)):
+        name = _name(path)
+        if name.startswith("layers."):
+            named |= {_of_layer(name, i): leaf.shape[1:] for i in range(config.layers)}
+        else:
+            named[name] = leaf.shape
+    return named
+
+
+def save(model: Transformer, path: str | os.PathLike) -> None:
+    """Write weights and config to a safetensors file, which appears whole or not at all."""
+    metadata = {"format": FORMAT, "config": json.dumps(asdict(model.config))}
+    write_atomically(path, safetensors_bytes(to_arrays(model), metadata))
+
+
+def load(path: str | os.PathLike) -> Transformer:
+    """Read a model that `save` wrote."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    try:
+        with safe_open(path, "numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise ValueError(f"{path} is a safetensors file, but not one of a Transformer here")
+            config = TransformerConfig.from_dict(json.loads(metadata["config"]))
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise ValueError(f"{path} is not a whole safetensors file ({error})") from None
+    try:
+        return from_arrays(config, arrays)
+    except ValueError as error:
+        raise ValueError(f"{path} does not fit its own config: {error}") from None
+
+
+def write_atomically(path: str | os.PathLike, content: bytes) -> None:
+    """Write beside the target and rename, so that no reader ever sees half a file."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _skeleton(config: TransformerConfig) -> Transformer:
+    """A model of this config with shapes in place of arrays."""
+    return jax.eval_shape(lambda key: Transformer(config, key=key), jax.random.key(0))
+
+
+def _name(path: tuple) -> str:
+    return jax.tree_util.keystr(path, simple=True, separator=".")
+
+
+def _of_layer(name: str, layer: int) -> str:
+    return name.replace("layers.", f"layers.{layer}.", 1)
+
+
+def _wrong_shape(name: str, value: np.ndarray, shape: tuple) -> str:
+    return f"{name} has shape {value.shape}; this config needs ({', '.join(map(str, shape))})"
