@@ -120,6 +120,7 @@ class AttentionStatement(eqx.Module):
         near = ~sure & nearly_sure(world, rows, star)
         outputs, padded, known = classifier.outputs(world, tokens, seen)
         head = classifier.head
+        assert isinstance(head, AttentionHead)
         factor = mean_over(sure | near, token_chance(outputs, padded, known))
         given = head(outputs, padded, known)
         error = jnp.abs(given - factor * task.scores(world, tokens)).max()

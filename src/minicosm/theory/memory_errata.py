@@ -46,9 +46,9 @@ def position_one(beta: Beta = "printed", x: Sequence[int] = (2, 0, 0)) -> Positi
         head.query @ head.key,
         o.outputs[0] @ (head.query @ head.key),
         tuple((1 + np.flatnonzero(o.attended[0])).tolist()),
-        o.values[0],
+        np.asarray(o.values[0]),
         float(o.values[0][o.attended[0]].mean()),
-        o.memory[0],
+        np.asarray(o.memory[0]),
     )
 
 

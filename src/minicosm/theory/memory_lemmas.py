@@ -11,10 +11,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from minicosm.adaptation import Classifier
 from minicosm.worlds import MemoryHMM, PosteriorTask
+from minicosm.worlds.arrays import AnyArray
 
 from .attention_head import ATTENDED, nearly_sure, theorem_4_3, token_chance
 from .certify import all_sequences
@@ -42,27 +43,27 @@ class Observed(NamedTuple):
     "The rest" at position i is everything but row i: x_-i, or (z~, x)_-i with a prompt.
     """
 
-    possible: Bool[Array, " n"]  # x
-    reachable: Bool[Array, " n"]  # (z~, x); x without a prompt
-    context: Bool[Array, "n L"]  # the rest
-    support: Bool[Array, "n L H"]  # supp P[H_i | the rest]
-    support_before: Bool[Array, "n L H"]  # the same without the prompt; empty at the prompt
-    cell_support: Bool[Array, "n L M"]  # supp P[M_{j*} | the rest]
-    sure: Bool[Array, "n L"]  # supp P[H_i | x_-i] in H*; never at the prompt
-    sure_after: Bool[Array, "n L"]  # supp P[H_i | the rest] in H*; never at the prompt
-    near: Bool[Array, "n L"]  # Pr(H_i not in H* | the rest) within the tolerance for ties
-    law: Float[Array, "n L M H"]  # P[M_{j*} = m, H_i = h | the rest]
-    seen: Float[Array, "n L M"]  # P[M_{j*} = m, row i | the rest]
-    memory: Float[Array, "n M"]  # P[M_{j*} | x]
-    memory_after: Float[Array, "n M"]  # P[M_{j*} | z~, x]
-    fake: Float[Array, " n"]  # Pr(z~ | X^_{2:} = x); 1 without a prompt
-    chance: Float[Array, "n L"]  # G_i[x_i]
-    outputs: Float[Array, "n L V"]
-    keys: Float[Array, "n L D"]
-    recovered: Float[Array, "n L M N S"]  # Theta^V G_i
-    scores: Float[Array, "n L"]
-    attended: Bool[Array, "n L"]
-    values: Float[Array, "n L *rows"]
+    possible: Bool[AnyArray, " n"]  # x
+    reachable: Bool[AnyArray, " n"]  # (z~, x); x without a prompt
+    context: Bool[AnyArray, "n L"]  # the rest
+    support: Bool[AnyArray, "n L H"]  # supp P[H_i | the rest]
+    support_before: Bool[AnyArray, "n L H"]  # the same without the prompt; empty at the prompt
+    cell_support: Bool[AnyArray, "n L M"]  # supp P[M_{j*} | the rest]
+    sure: Bool[AnyArray, "n L"]  # supp P[H_i | x_-i] in H*; never at the prompt
+    sure_after: Bool[AnyArray, "n L"]  # supp P[H_i | the rest] in H*; never at the prompt
+    near: Bool[AnyArray, "n L"]  # Pr(H_i not in H* | the rest) within the tolerance for ties
+    law: Float[AnyArray, "n L M H"]  # P[M_{j*} = m, H_i = h | the rest]
+    seen: Float[AnyArray, "n L M"]  # P[M_{j*} = m, row i | the rest]
+    memory: Float[AnyArray, "n M"]  # P[M_{j*} | x]
+    memory_after: Float[AnyArray, "n M"]  # P[M_{j*} | z~, x]
+    fake: Float[AnyArray, " n"]  # Pr(z~ | X^_{2:} = x); 1 without a prompt
+    chance: Float[AnyArray, "n L"]  # G_i[x_i]
+    outputs: Float[AnyArray, "n L V"]
+    keys: Float[AnyArray, "n L D"]
+    recovered: Float[AnyArray, "n L M N S"]  # Theta^V G_i
+    scores: Float[AnyArray, "n L"]
+    attended: Bool[AnyArray, "n L"]
+    values: Float[AnyArray, "n L *rows"]
 
 
 def observe(
@@ -135,9 +136,9 @@ def _observe(world, classifier, cell, star, sequences):
     return jax.vmap(one)(sequences)
 
 
-def worst(differences: np.ndarray, where: np.ndarray) -> float:
+def worst(differences: AnyArray, where: AnyArray) -> float:
     """The largest absolute entry where `where` (its axes lead those of `differences`)."""
-    chosen = np.abs(differences)[where]
+    chosen = np.abs(np.asarray(differences))[np.asarray(where)]
     return float(chosen.max()) if chosen.size else 0.0
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from minicosm.adaptation import Classifier, SoftPrompt
+from minicosm.adaptation import AttentionHead, Classifier, SoftPrompt
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
 from .attention_head import (
@@ -169,6 +169,7 @@ class PromptStatement(eqx.Module):
         near = ~sure_after & nearly_sure(world, rows, star).at[0].set(False)
         outputs, padded, known = classifier.outputs(world, tokens, seen)
         head = classifier.head
+        assert isinstance(head, AttentionHead)
         attended = head.weights(outputs) > ATTENDED
         reachable = relevant_possible(world, task, support)
         mu, law = jnp.asarray(task.mu), task.law(world, tokens)

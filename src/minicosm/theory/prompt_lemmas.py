@@ -87,7 +87,7 @@ def _run(
 
 def _after_prompt(o: Observed) -> np.ndarray:
     """Possible x, positions i > 1 with `Pr(X^_-i = x^_-i) > 0`."""
-    return o.possible[:, None] & o.context & (np.arange(o.context.shape[1]) > 0)
+    return np.asarray(o.possible[:, None] & o.context) & (np.arange(o.context.shape[1]) > 0)
 
 
 def lemma_d9(
