@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minicosm.theory.assumptions import start_recurs
 from minicosm.theory.memory_lemmas import recoverable_relations
 from minicosm.theory.recoverable import (
     recoverable_for,
     recoverable_states,
     star_states,
-    start_covered,
     stationary,
 )
 from minicosm.worlds import (
@@ -207,12 +207,12 @@ def test_start_covered_by_the_first_position():
     """A state that is possible at 0 and never again cannot be repaired by a prompt."""
     W = np.full((2, 2, 2), 0.5)
     leaving = MemoryHMM([[0, 0], [1, 1]], W, [0.5, 0.5], [0.5, 0.5])
-    condition = start_covered(leaving)
+    condition = start_recurs(leaving)
     assert not condition.holds
     assert "state 0" in condition.reason
     found = nonstationary(prompt_memory_world(jax.random.key(2)), jax.random.key(2)).world
     ratio = np.asarray(found.p0) / (np.asarray(found.A) @ found.p0)
-    assert start_covered(found).numbers["kappa"] * ratio.max() == pytest.approx(1)
+    assert start_recurs(found).numbers["kappa"] * ratio.max() == pytest.approx(1)
 
 
 def test_states_are_cells_times_syntax():

@@ -5,6 +5,7 @@ It knows nothing of worlds or models, and importing it loads nothing heavy.
 
 from minicosm.lab.claims import (
     PROFILES,
+    Cell,
     Claim,
     Estimate,
     LabError,
@@ -25,6 +26,7 @@ from minicosm.lab.store import Store, home
 __all__ = [
     "PALETTE",
     "PROFILES",
+    "Cell",
     "Checked",
     "Claim",
     "Estimate",

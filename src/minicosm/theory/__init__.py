@@ -66,7 +66,6 @@ from .recoverable import (
     recoverable_for,
     recoverable_states,
     star_states,
-    start_covered,
     stationary,
 )
 from .scope import in_scope, in_wider_scope
@@ -141,7 +140,6 @@ __all__ = [
     "separable_prompt_head",
     "sharpness",
     "star_states",
-    "start_covered",
     "start_recurs",
     "statement_3_3",
     "statement_3_6",

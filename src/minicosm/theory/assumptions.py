@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from minicosm.worlds import HMM, PosteriorTask
+from minicosm.worlds import HMM, MemoryHMM, PosteriorTask
 from minicosm.worlds.markov import is_primitive
 
 from .linear_algebra import RANK_TOLERANCE, independent_columns, rank_test
@@ -64,7 +64,7 @@ def nondegenerate(world: HMM, tolerance: float = RANK_TOLERANCE) -> Condition:
     )
 
 
-def regular(world: HMM) -> Condition:
+def regular(world: HMM | MemoryHMM) -> Condition:
     """Assumption 3.2: A is primitive (ergodic chain) and p0 is positive everywhere."""
     primitive = is_primitive(np.asarray(world.A))
     zero = np.flatnonzero(np.asarray(world.p0) == 0).tolist()
@@ -82,24 +82,35 @@ def regular(world: HMM) -> Condition:
     )
 
 
-def start_recurs(world: HMM) -> Condition:
-    """`supp(p0) ⊆ supp(p1)`: all that Theorem 3.3 needs of Assumption 3.2.
+def start_recurs(world: HMM | MemoryHMM) -> Condition:
+    """`supp(p0) ⊆ supp(p1)`: all that Theorem 3.3 needs of Assumption 3.2, and Theorem D.6 of 4.4.
 
     A state possible at time 0 and impossible at time 1 leaves no trace in `P[X_1 | x_2..]`.
+    `numbers["kappa"]` is the largest factor with `kappa p0 / p1 <= 1`.
     """
-    p0 = np.asarray(world.p0)
-    lost = np.flatnonzero((p0 > 0) & (first_law(world) == 0)).tolist()
+    p0, ratio = np.asarray(world.p0), start_ratio(world)
+    lost = np.flatnonzero((p0 > 0) & (ratio == 0)).tolist()
     return Condition(
         "supp(p0) within supp(p1)",
         not lost,
-        {"lost_states": lost, "lost_mass": float(p0[lost].sum())},
+        {
+            "lost_states": lost,
+            "lost_mass": float(p0[lost].sum()),
+            "kappa": float(1 / ratio.max()) if ratio.any() else 0.0,
+        },
         f"state {lost[0]} is possible at time 0 and impossible at time 1" if lost else "",
     )
 
 
-def first_law(world: HMM) -> Float[np.ndarray, " H"]:
+def first_law(world: HMM | MemoryHMM) -> Float[np.ndarray, " H"]:
     """`p1 = A p0` in float64."""
     return np.asarray(world.A, np.float64) @ np.asarray(world.p0, np.float64)
+
+
+def start_ratio(world: HMM | MemoryHMM) -> Float[np.ndarray, " H"]:
+    """`p0 / p1`, zero where p1 is."""
+    p0, p1 = np.asarray(world.p0, np.float64), first_law(world)
+    return np.divide(p0, p1, out=np.zeros_like(p0), where=p1 > 0)
 
 
 class Cover(NamedTuple):

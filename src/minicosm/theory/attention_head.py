@@ -14,6 +14,7 @@ from minicosm.adaptation import AttentionHead, Classifier
 from minicosm.adaptation.heads import TIE
 from minicosm.worlds import MemoryHMM, PosteriorTask, Supports
 
+from .assumptions import regular
 from .certify import Evidence, certify
 from .recoverable import (
     Columns,
@@ -21,7 +22,6 @@ from .recoverable import (
     columns,
     recoverable_states,
     recovery,
-    regular_chain,
     star_states,
 )
 from .scope import check_sequences, sure_in
@@ -44,7 +44,7 @@ def theorem_4_3(
     """
     mu, cell = check_task(world, task)
     found = recoverable_states(world, cell, star=star)
-    conditions = (found, regular_chain(world))
+    conditions = (found, regular(world))
     if not all(condition.holds for condition in conditions):
         return Theorem("Theorem 4.3", conditions)
     head = recovering_head(world, mu, cell, found.witness, columns(world, cell))

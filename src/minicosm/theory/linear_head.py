@@ -25,6 +25,7 @@ from .assumptions import (
     first_law,
     nondegenerate,
     regular,
+    start_ratio,
     start_recurs,
     start_weights,
 )
@@ -70,8 +71,7 @@ def pseudo_inverse_head(
     States that are impossible at time 1 get weight zero.
     """
     start_weights(world, task)
-    p0, p1 = np.asarray(world.p0, np.float64), first_law(world)
-    ratio = np.divide(p0, p1, out=np.zeros_like(p0), where=p1 > 0)
+    ratio = start_ratio(world)
     inverse = np.linalg.pinv(np.asarray(world.W, np.float64), rcond=tolerance)
     return LinearHead((np.asarray(task.mu, np.float64) * ratio) @ inverse)
 

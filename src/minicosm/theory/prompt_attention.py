@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from minicosm.adaptation import AttentionHead, Classifier, SoftPrompt
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
+from .assumptions import regular, start_ratio, start_recurs
 from .attention_head import (
     ATTENDED,
     mean_over,
@@ -27,11 +28,8 @@ from .recoverable import (
     check_task,
     columns,
     recoverable_for,
-    regular_chain,
     relevant_values,
     star_states,
-    start_covered,
-    start_ratio,
 )
 from .recoverable import (
     stationary as stationary_start,
@@ -68,9 +66,7 @@ def theorem_d6(
     if beta not in ("safe", "printed"):
         raise ValueError(f"beta is {beta!r}; it must be 'safe' or 'printed'")
     found = recoverable_for(world, mu, cell, star=star)
-    start = (
-        (stationary_start(world),) if stationary else (regular_chain(world), start_covered(world))
-    )
+    start = (stationary_start(world),) if stationary else (regular(world), start_recurs(world))
     conditions = (found, *start)
     name = "Theorem D.6" if stationary else "Theorem D.6 without stationarity"
     if not all(condition.holds for condition in conditions):

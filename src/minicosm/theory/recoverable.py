@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
+from .assumptions import regular
 from .linear_algebra import RANK_TOLERANCE, rank_test
 from .theorem import Condition
 
@@ -171,7 +172,7 @@ def recovery(
 
 def stationary(world: MemoryHMM, *, tolerance: float = STATIONARY) -> Condition:
     """Assumption 4.4: `||A p0 - p0||_1 < tolerance`, A primitive and p0 > 0."""
-    base = regular_chain(world)
+    base = regular(world)
     A, p0 = np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64)
     off = float(np.abs(A @ p0 - p0).sum())
     numbers = {"drift": off, **base.numbers}
@@ -182,49 +183,6 @@ def stationary(world: MemoryHMM, *, tolerance: float = STATIONARY) -> Condition:
         numbers,
         reason or base.reason,
     )
-
-
-def regular_chain(world: MemoryHMM) -> Condition:
-    """Assumption 3.2 on the moving chain: A is primitive and p0 > 0."""
-    primitive, least = world.is_ergodic(), float(np.asarray(world.p0).min())
-    reason = ""
-    if not primitive:
-        reason = "no power of A is positive everywhere"
-    elif least <= 0:
-        reason = f"p0[{int(np.argmin(world.p0))}] is 0"
-    return Condition(
-        "Assumption 3.2 (regularity)",
-        not reason,
-        {"primitive": primitive, "smallest_start": least},
-        reason,
-    )
-
-
-def start_covered(world: MemoryHMM) -> Condition:
-    """`supp(p0)` lies in `supp(p_1)`, `p_1 = A p0`: what Theorem D.6 needs without stationarity.
-
-    `numbers["kappa"]` is the largest factor with `kappa p0 / p_1 <= 1`.
-    """
-    p0 = np.asarray(world.p0, np.float64)
-    p1 = np.asarray(world.A, np.float64) @ p0
-    missing = np.flatnonzero((p0 > 0) & (p1 <= 0))
-    if missing.size:
-        return Condition(
-            "supp(p0) within supp(p1)",
-            False,
-            {"missing": missing.tolist()},
-            f"state {missing[0]} is possible at position 0 and impossible at position 1",
-        )
-    return Condition(
-        "supp(p0) within supp(p1)", True, {"kappa": float(1 / start_ratio(world).max())}
-    )
-
-
-def start_ratio(world: MemoryHMM) -> Float[np.ndarray, " H"]:
-    """`p0 / p_1`, zero where both are."""
-    p0 = np.asarray(world.p0, np.float64)
-    p1 = np.asarray(world.A, np.float64) @ p0
-    return np.divide(p0, p1, out=np.zeros_like(p0), where=p1 > 0)
 
 
 # -- what the functions here are given --------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from minicosm.lab import Estimate, Outcome, ProfileName, Table, Trial
+from minicosm.lab import Cell, Estimate, Outcome, ProfileName, Table, Trial
 
 from .. import figures
 from ..study import STUDY
@@ -314,7 +314,7 @@ HARDER = {
 
 
 def harder_table(results: Results) -> Table:
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, result in results.items():
         for g, group in enumerate(result.numbers["groups"]):
             label = name if group == "gated" else f"{name}, t={group}"

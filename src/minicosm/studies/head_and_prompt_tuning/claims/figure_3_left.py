@@ -1,6 +1,6 @@
 """Figure 3, left, on exact models: head against prompt tuning as the number of states grows."""
 
-from minicosm.lab import Estimate, Outcome, ProfileName, Table, Trial, Verdict
+from minicosm.lab import Cell, Estimate, Outcome, ProfileName, Table, Trial, Verdict
 
 from .. import figures
 from ..study import STUDY
@@ -57,7 +57,7 @@ COLUMNS = {
 
 
 def accuracy_table(results: Results) -> Table:
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (size, *(percent(numbers[name]) for name in COLUMNS))
         for size, numbers in by_size(results).items()
     ]
@@ -264,7 +264,7 @@ def tokens_beat_paper(results: Results) -> Outcome:
     kind="control",
 )
 def majority(results: Results) -> Outcome:
-    inside, numbers = True, {}
+    inside, numbers = True, dict[str, Estimate | float]()
     for size, n in by_size(results).items():
         if size >= 25:
             rate = percent(n["majority"])

@@ -23,6 +23,7 @@ from minicosm.theory import (
     theorem_d6,
     wrong_label_world,
 )
+from minicosm.theory.prompt_attention import Beta
 from minicosm.worlds import PosteriorTask, nonstationary, prompt_memory_world
 
 from .ledger import Ledger, Suite
@@ -102,7 +103,8 @@ def position(config: Suite, progress: Progress) -> TrialResult:
     ledger = Ledger()
     drawn = wrong_label_world()
     task = PosteriorTask(drawn.mu, "cell", cell=drawn.cell)
-    for done, beta in enumerate(("printed", "safe")):
+    choices: tuple[Beta, ...] = ("printed", "safe")
+    for done, beta in enumerate(choices):
         progress(done, 2, f"beta_1 {beta}")
         one = position_one(beta)
         ledger.add(
