@@ -55,7 +55,7 @@ def run(function, dtype, *arrays):
 
 
 def close(got, wanted, dtype):
-    tau, log = got
+    tau, log = map(np.asarray, got)
     wanted_tau, wanted_log = wanted
     assert tau.dtype == log.dtype == dtype
     np.testing.assert_allclose(tau, wanted_tau, atol=TOLERANCE[dtype])
@@ -64,7 +64,7 @@ def close(got, wanted, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     size=st.sampled_from([(1, 1), (1, 5), (2, 1), (3, 7), (6, 4)]),
@@ -76,7 +76,7 @@ def test_aggregates_are_those_of_the_recursion_in_log_space(dtype, seed, size, z
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), zeros=st.sampled_from([0.0, 0.6]))
 def test_laws_and_messages_agree_with_aggregates(dtype, seed, zeros):
     A, first, V = draw(seed, 4, 6, zeros=zeros)
@@ -138,8 +138,8 @@ def test_a_batch_in_pieces_equals_single_calls(monkeypatch, count):
 
 
 def test_every_nesting_of_vmap_over_worlds_and_sequences_agrees():
-    worlds = HMM.stack([HMM.random(jax.random.key(k), hidden=3, vocab=4) for k in range(5)])
-    tokens = np.random.default_rng(0).integers(4, size=(5, 2, 6, 7))
+    worlds = HMM.stack([HMM.random(jax.random.key(k), hidden=3, vocab=4) for k in range(3)])
+    tokens = np.random.default_rng(0).integers(4, size=(3, 2, 3, 7))
     with jax.enable_x64(True):
 
         def each(world, batch):
@@ -173,8 +173,7 @@ def differences(function, x, step=1e-6):
     return slopes
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("zeros", [0.0, 0.25])
+@pytest.mark.parametrize(("seed", "zeros"), [(0, 0.0), (1, 0.25), (2, 0.25)])
 def test_gradients_equal_finite_differences(seed, zeros):
     A, first, V = draw(seed, 3, 4, zeros=zeros)
     rng = np.random.default_rng(seed)
@@ -256,7 +255,7 @@ def test_lower_precision_rows_are_promoted():
 
 
 def test_supports_are_where_the_messages_are_nonzero():
-    for seed in range(30):
+    for seed in range(15):
         A, first, V = draw(seed, 4, 6, zeros=0.5)
         a, b = chain.supports(*(jnp.asarray(x > 0) for x in (A, first, V)))
         m = run(chain.messages, np.float64, A, first, V)

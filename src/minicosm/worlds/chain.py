@@ -98,8 +98,8 @@ def log_likelihood(
     return logs[-1] + jnp.log(jnp.where(total > 0, total, 1))
 
 
-# Messages are kept near 2**32, not 1: the product of two still cannot overflow float32, and a live
-# message times entries of V as small as the smallest normal number cannot vanish.
+# Messages are kept near 2**32, not 1: the product of two still cannot overflow float32, and there is
+# room below for rows of V that are all as small as the smallest normal number.
 _LEVEL = 2.0**32
 
 # A piece of a batch is as narrow as it can be before the loop costs more than its arithmetic: this
