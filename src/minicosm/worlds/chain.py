@@ -219,10 +219,11 @@ def _recursion(A: Array, first: Array, W: Array | None, V: Float[Array, "T H B"]
         alive = total > 0
         total = jnp.where(alive, total * scale, 1)  # one up to rounding, or a little less
         law = (tau if W is None else W.astype(dtype) @ tau) * jnp.where(alive, scale / total, 0)
-        log = a_log + b_log + jnp.log(total) - jnp.log(scale)
+        log = a_log + b_log + (jnp.log(total) - jnp.log(scale) - 2 * math.log(_LEVEL))
         return move(A, a, a_log, v), (law, jnp.where(alive, log, -jnp.inf))
 
-    log = jnp.full(V.shape[2], -math.log(_LEVEL), dtype)
+    # Logs count from a message at _LEVEL, so that they are small when nothing is rare.
+    log = jnp.zeros(V.shape[2], dtype)
     end = (jnp.full_like(V[0], _LEVEL), log)
     _, b = jax.lax.scan(backward, end, V, reverse=True)
     start = (jnp.broadcast_to(first[:, None] * _LEVEL, V.shape[1:]), log)
