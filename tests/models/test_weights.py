@@ -18,7 +18,7 @@ CONFIGS = [
 ]
 
 
-@pytest.mark.parametrize(("config", "double"), zip(CONFIGS, [False, True] * 2, strict=True))
+@pytest.mark.parametrize(("config", "double"), list(zip(CONFIGS, [False, True] * 2, strict=True)))
 def test_a_saved_model_comes_back_bit_by_bit(config, double, tmp_path):
     with jax.enable_x64(double):
         model = Transformer(config, key=jax.random.key(0))

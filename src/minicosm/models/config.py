@@ -118,13 +118,13 @@ class TransformerConfig:
     @classmethod
     def bert(cls, vocab: int, **fields: Any) -> Self:
         """BERT's shape: post-norm, learned positions, GELU, tied output behind its transform."""
-        shape = {"norm": "post", "head_transform": True, "epsilon": 1e-12}
+        shape: dict[str, Any] = {"norm": "post", "head_transform": True, "epsilon": 1e-12}
         return cls(vocab, **(shape | fields))
 
     @classmethod
     def gpt2(cls, vocab: int, **fields: Any) -> Self:
         """GPT-2's shape: causal, pre-norm, learned positions, tied output without a bias."""
-        shape = {
+        shape: dict[str, Any] = {
             "causal": True,
             "activation": "gelu_tanh",
             "output_bias": False,

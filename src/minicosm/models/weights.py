@@ -31,7 +31,7 @@ def to_arrays(model: Transformer) -> dict[str, Float[np.ndarray, "..."]]:
     """Every array of the model by its name; a stack of models (an ensemble) is refused."""
     config = model.config
     expected = shapes(config)
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for path, leaf in jax.tree.leaves_with_path(model):
         name, value = _name(path), np.asarray(leaf)
         if name.startswith("layers."):
@@ -82,7 +82,7 @@ def from_arrays(
 
 def shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """The names of the arrays that a model of this config has, and their shapes."""
-    named = {}
+    named: dict[str, tuple[int, ...]] = {}
     for path, leaf in jax.tree.leaves_with_path(_skeleton(config)):
         name = _name(path)
         if name.startswith("layers."):
