@@ -84,7 +84,7 @@ def test_prompt_gap():
 
 
 def test_sharpness():
-    config = sharpness.Sharpness(lambdas=(1, 100), worlds=2, length=8, sequences=100)
+    config = sharpness.Sharpness(lambdas=(1.0, 100.0), worlds=2, length=8, sequences=100)
     numbers = sharpness.run(config, silent).numbers
     assert numbers["hard_agreement"] == [1.0, 1.0]
     assert np.sum(numbers["bound_broken"]) == 0

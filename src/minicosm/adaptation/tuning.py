@@ -114,10 +114,25 @@ def head_scores(
     tokens: Int[Array, "n T"],
     observed: Bool[AnyArray, " T"],
 ) -> Float[Array, "n *K"]:
-    """A head's scores of n sequences from the model's outputs."""
+    """A head's scores of n sequences from the model's outputs.
+
+    Attention averages before it applies the value, which is linear in g: with weights w_i,
+    `sum_i w_i readout . ((value g_i) * e_i) = readout . sum_v value[:, v] M[:, v]` where
+    `M = sum_i w_i e_i g_i^T` (or `sum_i w_i g_i` in every row, if the head has no token rows).
+    """
     if isinstance(head, LinearHead):
         return jax.vmap(head)(outputs[:, 0])
-    return jax.vmap(head, in_axes=(0, 0, None))(outputs, tokens, jnp.asarray(observed))
+    weights = jax.vmap(head.weights)(outputs)
+    value, readout = jnp.asarray(head.value), jnp.asarray(head.readout)
+    if head.tokens is None:
+        features = jnp.einsum("nt,ntv->nv", weights, outputs) @ value.T
+    else:
+        # A product with one-hot rows is faster than looking the rows up.
+        table = jnp.asarray(head.tokens)
+        rows = jax.nn.one_hot(tokens, table.shape[0], dtype=outputs.dtype) @ table
+        rows = jnp.where(jnp.asarray(observed)[:, None], rows, 1) * weights[..., None]
+        features = jnp.einsum("nev,ev->ne", jnp.einsum("nte,ntv->nev", rows, outputs), value)
+    return features @ readout.T + jnp.asarray(head.bias)
 
 
 class SlotLoss(eqx.Module):

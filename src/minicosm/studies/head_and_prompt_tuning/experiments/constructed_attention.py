@@ -6,9 +6,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead
+from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.tuning import seen
 from minicosm.theory.attention_head import theorem_4_3
 from minicosm.theory.recoverable import star_states
@@ -54,8 +55,8 @@ def _stack(heads: list[AttentionHead]) -> AttentionHead:
 
 @eqx.filter_jit
 def in_R(
-    worlds: MemoryHMM, star: Bool[Array, "w H"], tokens: Int[Array, "w n T"], mask_first: bool
-) -> Bool[Array, "w n"]:
+    worlds: MemoryHMM, star: Bool[AnyArray, "w H"], tokens: Int[AnyArray, "w n T"], mask_first: bool
+) -> Bool[AnyArray, "w n"]:
     """Whether x is possible and some position is surely in H*, in every world."""
     observed = seen(tokens.shape[2], mask_first)
 

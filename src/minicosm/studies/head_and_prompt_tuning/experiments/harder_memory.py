@@ -29,6 +29,8 @@ from minicosm.worlds.generators import recoverable_memory_world
 
 from .constructed_attention import construct, in_R
 from .corpora import (
+    ZERO,
+    at_temperatures,
     balanced_dense,
     logistic_accuracies,
     majority,
@@ -116,19 +118,15 @@ def draw_worlds(config: HarderMemory, keys: jax.Array, groups: list) -> list[Mem
             ).world
             for key in keys
         ]
-    heat = jnp.repeat(jnp.asarray(groups), config.worlds)
-
-    def draw(key, temperature):
-        return MemoryHMM.random(
-            key,
-            hidden=config.hidden,
-            memory=config.values,
-            vocab=config.vocab,
-            emission_temperature=temperature,
-        )
-
+    draw = partial(
+        MemoryHMM.random,
+        hidden=config.hidden,
+        memory=config.values,
+        vocab=config.vocab,
+        emission_temperature=1.0,
+    )
     # As `harder_memory_world`, for all worlds at once.
-    worlds = jax.jit(jax.vmap(draw))(jnp.tile(keys, len(groups)), heat)
+    worlds = at_temperatures(jax.jit(jax.vmap(draw))(keys), groups)
     blind = config.hidden - config.uninformative
     W = jnp.asarray(worlds.W).at[..., blind:].set(worlds.W[:, :, :1, :, blind:])
     worlds = eqx.tree_at(lambda w: w.W, worlds, W)
@@ -145,7 +143,7 @@ def constructed_columns(drawn, mu, tokens, outputs, labels) -> dict[str, np.ndar
     if made.worlds is not None:
         inside = np.asarray(in_R(made.worlds, made.star, tokens[made.which], True))
         scores = np.asarray(_hard_scores(made.heads, outputs[made.which], tokens[made.which]))
-        right = (scores >= 0) == np.asarray(labels)[made.which]
+        right = (scores >= -ZERO) == np.asarray(labels)[made.which]
         for i, rows, correct in zip(made.which, inside, right, strict=True):
             share[i] = rows.mean()
             right_share[i] = correct.mean()

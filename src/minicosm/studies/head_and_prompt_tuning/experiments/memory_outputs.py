@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation import AttentionHead
+from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.tuning import (
     HeadLoss,
     accuracy,
@@ -32,14 +33,14 @@ class MemoryOutputs(NamedTuple):
     outputs: Float[
         Array, "w n T V"
     ]  # G_i at every position, in float32 unless `double` is asked for
-    first: Float[Array, "w n V"]  # G_1 in full precision
-    mean: Float[Array, "w n V"]  # the mean of G_i over positions
-    memory: Float[Array, "w n M"]  # P[M | x_2..x_T]
+    first: Float[AnyArray, "w n V"]  # G_1 in full precision
+    mean: Float[AnyArray, "w n V"]  # the mean of G_i over positions
+    memory: Float[AnyArray, "w n M"]  # P[M | x_2..x_T]
 
 
 @partial(jax.jit, static_argnames=("double", "chunk"))
 def memory_outputs(
-    worlds: MemoryHMM, tokens: Int[Array, "w n T"], *, double: bool = False, chunk: int = CHUNK
+    worlds: MemoryHMM, tokens: Int[AnyArray, "w n T"], *, double: bool = False, chunk: int = CHUNK
 ) -> MemoryOutputs:
     """All of them from one pass of messages per sequence; one memory cell."""
     observed = seen(tokens.shape[2], True)
@@ -66,9 +67,9 @@ def memory_outputs(
 
 def train_attention(
     rates: dict[str, float],
-    outputs: Float[Array, "w n T V"],
-    tokens: Int[Array, "w n T"],
-    labels: Int[Array, "w n"],
+    outputs: Float[AnyArray, "w n T V"],
+    tokens: Int[AnyArray, "w n T"],
+    labels: Int[AnyArray, "w n"],
     train: int,
     test: int,
     key: PRNGKeyArray,

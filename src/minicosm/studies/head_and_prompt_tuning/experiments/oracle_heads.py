@@ -4,8 +4,8 @@ Worlds of Appendix E with |H| states and 10 tokens; sequences of 129 positions, 
 label is the argmax of `mu P[H_1 | x_2..x_129]`. On the exact output G_1 at the masked position:
 
 - `constructed`: the head `(W^+)^T mu` of Theorem 3.3, also where its condition fails;
-- `logistic`: logistic regression (ridge 1e-8); `logistic_whitened`: the same after whitening, which
-  lets the ridge see all directions of ill-conditioned features alike;
+- `logistic`: logistic regression (ridge 1e-8 on the summed loss); `logistic_whitened`: the same after
+  whitening, which lets the ridge see all directions of ill-conditioned features alike;
 - `head`, `prompt_1`, `prompt_20`: trained by Adam (batch 128, peak rate .01, warm-up, linear decay),
   without and with prompts `u = sigmoid(theta)` of length 1 and 20;
 - `hot_refit`: length 1 with rates .05 (head) and .3 (theta), then logistic regression on its outputs.

@@ -32,6 +32,7 @@ from minicosm.worlds.generators import balance_contrast, covered_world
 from minicosm.worlds.violations import uncovered_world
 
 from .corpora import (
+    ZERO,
     all_slot_messages,
     lists,
     logistic_accuracies,
@@ -196,7 +197,7 @@ def construct(worlds, mu, messages, labels):
         # A target of exactly zero may come out as rounding noise on either side of it.
         scores = slot_scores(classifier, world, messages)
         scale = jnp.max(jnp.abs(classifier.head.weights))
-        return accuracy(scores + 1e-9 * jnp.maximum(scale, 1), labels)
+        return accuracy(scores + ZERO * jnp.maximum(scale, 1), labels)
 
     found = np.asarray(check(worlds, stacked, messages, labels))
     return np.where(holds, found, np.nan), holds

@@ -26,7 +26,7 @@ CLEAR = 1e-9  # labels are compared where the exact score is farther from zero t
 
 @dataclass(frozen=True)
 class Sharpness:
-    lambdas: tuple[float, ...] = (1, 3, 10, 30, 100, 300, 1000, 3000)
+    lambdas: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3)
     values: int = 3
     syntax: int = 4
     star: int = 2

@@ -7,6 +7,7 @@ protocol as in `oracle_heads`, without training.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,7 @@ from minicosm.worlds import HMM
 from .corpora import (
     Split,
     all_slot_messages,
+    at_temperatures,
     logistic_accuracies,
     majority,
     sample_tokens,
@@ -48,14 +50,11 @@ def run(config: Temperature, progress: Progress) -> TrialResult:
         key = jax.random.fold_in(jax.random.key(config.seed), config.hidden)
         world_key, token_key, task_key = jax.random.split(key, 3)
 
-        def draw(key, temperature):
-            return HMM.random(
-                key, hidden=config.hidden, vocab=config.vocab, emission_temperature=temperature
-            )
-
-        keys = jnp.tile(jax.random.split(world_key, config.worlds), count)
-        heat = jnp.repeat(jnp.asarray(config.temperatures), config.worlds)
-        worlds = jax.jit(jax.vmap(draw))(keys, heat)
+        draw = partial(
+            HMM.random, hidden=config.hidden, vocab=config.vocab, emission_temperature=1.0
+        )
+        drawn = jax.jit(jax.vmap(draw))(jax.random.split(world_key, config.worlds))
+        worlds = at_temperatures(drawn, config.temperatures)
         tokens = sample_tokens(worlds, token_key, split.total, config.length)[:, :, 1:]
         messages = all_slot_messages(worlds, tokens)
         posteriors = slot_posteriors(jax.vmap(lambda w: w.first)(worlds), messages)
