@@ -192,6 +192,7 @@ def slot_scores(
     classifier: Classifier, world: HMM, messages: Float[AnyArray, "n H"]
 ) -> Float[Array, "n *K"]:
     """`classifier.scores(world, x)` for a linear head, from the messages of the examples."""
+    assert isinstance(classifier.head, LinearHead)
     return jax.vmap(classifier.head)(slot_features(world, classifier.prompt, messages))
 
 

@@ -74,7 +74,7 @@ def run(config: HarderMemory, progress: Progress) -> TrialResult:
         exact = memory_outputs(worlds, tokens, double=True)
         mu = jax.random.normal(task_key, (config.worlds, config.values), jnp.float32)
         mu = jnp.tile(mu.astype(jnp.float64), (len(groups), 1))
-        mu = balanced_dense(mu, exact.memory[:, : config.train])
+        mu = jnp.asarray(balanced_dense(mu, exact.memory[:, : config.train]))
         labels = sign_labels(mu, exact.memory)
         progress(2, total, f"T = {config.length}: {len(drawn)} worlds drawn")
         tuned, _, history = train_attention(

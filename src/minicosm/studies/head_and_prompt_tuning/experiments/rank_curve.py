@@ -64,7 +64,7 @@ def run(config: RankCurve, progress: Progress) -> TrialResult:
 
         mu = jax.random.normal(task_key, (config.worlds, config.size), jnp.float32)
         mu = jnp.tile(mu.astype(jnp.float64), (len(config.ranks), 1))
-        mu = balanced_dense(mu, posteriors[:, : config.train])
+        mu = jnp.asarray(balanced_dense(mu, posteriors[:, : config.train]))
         labels = sign_labels(mu, posteriors)
         outputs = jax.jit(jax.vmap(lambda w, b: slot_features(w, None, b)))(worlds, messages)
         found = logistic_accuracies({"logistic": outputs}, labels, config.train, config.test)
