@@ -23,7 +23,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from .arrays import AnyArray
 
@@ -37,14 +37,25 @@ class Messages(NamedTuple):
     backward_log: Float[Array, " T+1"]
 
 
-def _rescale(
-    message: Float[Array, " H"], log: Float[Array, ""], size: Float[Array, ""]
-) -> tuple[Float[Array, " H"], Float[Array, ""]]:
-    # The scale is a constant to differentiation: message * exp(log) does not depend on it.
-    size = jax.lax.stop_gradient(size)
-    alive = size > 0
-    safe = jnp.where(alive, size, 1)
-    return message / safe, jnp.where(alive, log + jnp.log(safe), -jnp.inf)
+def _halve(message: Float[Array, " H"], size: Float[Array, ""]) -> tuple[Array, Array]:
+    """The message times a power of two that brings `size` into [1/2, 1), and the exponent taken out.
+
+    Powers of two and whole exponents are exact, so scaling adds no error however long the chain. The
+    scale is a constant to differentiation: message * 2^exponent does not depend on it.
+    """
+    exponent = jnp.frexp(jax.lax.stop_gradient(size))[1]
+    return message * jnp.ldexp(jnp.ones((), message.dtype), -exponent), exponent
+
+
+def _normalised(
+    messages: Float[Array, "n H"], sizes: Float[Array, " n"], exponents: Int[Array, " n"]
+) -> tuple[Float[Array, "n H"], Float[Array, " n"]]:
+    """Messages divided by their sizes, and the logarithms of all that was taken out of them."""
+    sizes = jax.lax.stop_gradient(sizes)
+    alive = sizes > 0
+    safe = jnp.where(alive, sizes, 1)
+    logs = exponents.astype(messages.dtype) * jnp.log(jnp.asarray(2, messages.dtype))
+    return messages / safe[:, None], jnp.where(alive, logs + jnp.log(safe), -jnp.inf)
 
 
 @jax.jit
@@ -53,15 +64,15 @@ def forward_messages(
 ) -> tuple[Float[Array, "T+1 H"], Float[Array, " T+1"]]:
     """`a_1 .. a_{T+1}`, each scaled to sum to one, and the log scales."""
 
-    def step(carry, v):
-        message, log = carry
+    def step(message, v):
         moved = A @ (message * v)
-        new = _rescale(moved, log, jnp.sum(moved))
-        return new, new
+        new, exponent = _halve(moved, jnp.sum(moved))
+        return new, (new, exponent)
 
-    start = _rescale(first, jnp.zeros((), first.dtype), jnp.sum(first))
-    _, (rest, logs) = jax.lax.scan(step, start, V)
-    return jnp.concatenate([start[0][None], rest]), jnp.concatenate([start[1][None], logs])
+    _, (rest, exponents) = jax.lax.scan(step, first, V)
+    found = jnp.concatenate([first[None], rest])
+    taken = jnp.concatenate([jnp.zeros(1, exponents.dtype), jnp.cumsum(exponents)])
+    return _normalised(found, jnp.sum(found, axis=1), taken)
 
 
 @jax.jit
@@ -70,15 +81,17 @@ def backward_messages(
 ) -> tuple[Float[Array, "T+1 H"], Float[Array, " T+1"]]:
     """`b_0 .. b_T`, each scaled to have maximum one, and the log scales."""
 
-    def step(carry, v):
-        message, log = carry
+    def step(message, v):
         moved = (v * message) @ A
-        new = _rescale(moved, log, jnp.max(moved))
-        return new, new
+        new, exponent = _halve(moved, jnp.max(moved))
+        return new, (new, exponent)
 
-    end = (jnp.ones(A.shape[0], V.dtype), jnp.zeros((), V.dtype))
-    _, (rest, logs) = jax.lax.scan(step, end, V, reverse=True)
-    return jnp.concatenate([rest, end[0][None]]), jnp.concatenate([logs, end[1][None]])
+    end = jnp.ones(A.shape[0], V.dtype)
+    _, (rest, exponents) = jax.lax.scan(step, end, V, reverse=True)
+    found = jnp.concatenate([rest, end[None]])
+    taken = jax.lax.cumsum(exponents, reverse=True)
+    taken = jnp.concatenate([taken, jnp.zeros(1, exponents.dtype)])
+    return _normalised(found, jnp.max(found, axis=1), taken)
 
 
 def messages(A: Float[Array, "H H"], first: Float[Array, " H"], V: Float[Array, "T H"]) -> Messages:
