@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 .PHONY: lab test check bench clean
 
 lab: $(VENV)/.lab  ## check the head-and-prompt-tuning study and write the lab book
-	@$(BIN)/minicosm check head-and-prompt-tuning --profile $(PROFILE) || [ $$? -eq 1 ]
+	@$(BIN)/minicosm check head-and-prompt-tuning --profile $(PROFILE) --jobs 2 || [ $$? -eq 1 ]
 	@$(BIN)/minicosm report --profile $(PROFILE)
 
 test: $(VENV)/.dev  ## run the tests

@@ -1,9 +1,10 @@
 """How the executed statements are judged, and how large each profile is."""
 
 from collections.abc import Callable, Mapping
+from math import inf, isnan
 from typing import Any
 
-from minicosm.lab import Outcome, ProfileName, Table, Trial, TrialResult, Verdict
+from minicosm.lab import Outcome, ProfileName, Trial, TrialResult, Verdict
 
 Results = Mapping[str, TrialResult]
 Check = Callable[[Results], Outcome]
@@ -42,7 +43,7 @@ def identity(statement: str, *, tolerance: float = TOLERANCE, column: str = "err
 
     def check(results: Results) -> Outcome:
         rows = results["suite"].numbers[statement]
-        worst = max(rows[column])
+        worst = max(rows[column], key=lambda error: inf if isnan(error) else error)
         wrong = sum(rows.get("disagreements", [0]))
         cases = sum(rows.get("sequences", [1] * len(rows[column])))
         verdict: Verdict = "holds" if worst <= tolerance and wrong == 0 else "fails"
@@ -105,11 +106,3 @@ def both(first: Check, second: Check) -> Check:
         return Outcome(verdict, merged)
 
     return check
-
-
-def detail_table(results: Results, statement: str, columns: Mapping[str, str], title: str) -> Table:
-    """Totals of some columns of a statement over all worlds."""
-    rows = results["suite"].numbers[statement]
-    return Table(
-        title, ("what", "count"), tuple((text, sum(rows[c])) for c, text in columns.items())
-    )
