@@ -18,9 +18,9 @@ OURS = "beyond the paper"
 def rank_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
     from ..experiments.rank_curve import RankCurve, run
 
-    config = RankCurve(seed=seed)
+    config = RankCurve(seed=seed, worlds=60)
     if profile == "smoke":
-        config = RankCurve(seed=seed, ranks=(6, 4, 2), worlds=8, train=2000, test=1000)
+        config = RankCurve(seed=seed, ranks=(6, 4, 2), worlds=24, train=2000, test=1000)
     return {"rank": Trial(run, config)}
 
 
@@ -71,7 +71,7 @@ def gap_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
 
     config = PromptGap(seed=seed)
     if profile == "smoke":
-        config = PromptGap(seed=seed, worlds=8, train=2000, test=1000, steps=600)
+        config = PromptGap(seed=seed, worlds=16, train=2000, test=1000, steps=600)
     return {"gap": Trial(run, config)}
 
 
@@ -175,10 +175,10 @@ def nothing_found(results: Results) -> Outcome:
 def heat_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
     from ..experiments.temperature import Temperature, run
 
-    config = Temperature(seed=seed)
+    config = Temperature(seed=seed, worlds=60)
     if profile == "smoke":
         config = Temperature(
-            seed=seed, temperatures=(0.01, 0.15, 1.0), worlds=8, length=33, train=2000, test=500
+            seed=seed, temperatures=(0.01, 0.15, 1.0), worlds=24, length=33, train=2000, test=500
         )
     return {"heat": Trial(run, config)}
 
@@ -292,10 +292,10 @@ def harder_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
     found = {}
     for family in ("random", "gated"):
         for length in LENGTHS[profile]:
-            config = HarderMemory(family=family, length=length, seed=seed)
+            config = HarderMemory(family=family, length=length, seed=seed, worlds=20)
             if profile == "smoke":
                 config = HarderMemory(
-                    family=family, length=length, seed=seed, temperatures=(0.2,), worlds=6,
+                    family=family, length=length, seed=seed, temperatures=(0.2,), worlds=12,
                     train=2000, test=500, steps=600, warmup=100,
                 )  # fmt: skip
             found[f"{family}, T={length}"] = Trial(run, config)

@@ -18,7 +18,7 @@ def trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
 
     found = {}
     for memory in MEMORY[profile]:
-        config = OracleMemory(memory=memory, seed=seed)
+        config = OracleMemory(memory=memory, seed=seed, worlds=20)
         if profile == "smoke":
             config = OracleMemory(
                 memory=memory, seed=seed, worlds=4, length=65,
