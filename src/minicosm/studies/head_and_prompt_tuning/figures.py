@@ -37,7 +37,7 @@ def _scores(ax: Any, scores: np.ndarray) -> None:
     ax.plot(scores[:, 0], scores[:, 1], ".", ms=3, alpha=0.6, color=PALETTE[0])
     ax.set_xlabel("exact score $\\mu \\cdot P$")
     ax.set_ylabel("score of the construction")
-    ax.set_title("one world: same sign everywhere", fontsize="medium")
+    ax.set_title("one world, sequences in scope", fontsize="medium")
 
 
 def errors(ax: Any, values: np.ndarray, condition: Any, tolerance: float) -> None:
@@ -70,6 +70,11 @@ def curve(ax: Any, x: Any, columns: list, label: str, **style: Any) -> None:
     ax.errorbar(x, mean, yerr=half, label=label, capsize=2.5, elinewidth=1, **style)
 
 
+def beside(ax: Any) -> None:
+    """The legend to the right of the axes, where it hides nothing."""
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
 def _sizes(results: Results) -> tuple[list[int], dict[int, Mapping[str, Any]]]:
     found = {int(r.numbers["hidden"]): r.numbers for r in results.values()}
     return sorted(found), found
@@ -80,7 +85,7 @@ def figure_3_left(results: Results) -> "Figure":
     from .claims.figure_3_left import PRINTED_HEAD, PRINTED_PROMPT, TOKENS
 
     sizes, found = _sizes(results)
-    fig = figure(7.2, 4.0)
+    fig = figure(8.2, 3.8)
     ax = fig.subplots()
     lines = (
         ("prompt_20", "prompt, 20 rows", PALETTE[0], "o-"),
@@ -102,14 +107,14 @@ def figure_3_left(results: Results) -> "Figure":
     )
     ax.set_xlabel("hidden states |H|")
     ax.set_ylabel("test accuracy (%)")
-    ax.legend(ncols=2, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 0.06))
+    beside(ax)
     return fig
 
 
 def controls(results: Results) -> "Figure":
     """What regressions on the tokens reach, beside the tuned head and prompt."""
     sizes, found = _sizes(results)
-    fig = figure(6.4, 3.6)
+    fig = figure(8.2, 3.6)
     ax = fig.subplots()
     lines = (
         ("first_tokens", "five tokens, no model", PALETTE[2], "o-"),
@@ -122,7 +127,7 @@ def controls(results: Results) -> "Figure":
         curve(ax, sizes, [found[s][name] for s in sizes], label, color=colour, fmt=style, ms=4)
     ax.set_xlabel("hidden states |H|")
     ax.set_ylabel("test accuracy (%)")
-    ax.legend(fontsize=8)
+    beside(ax)
     return fig
 
 
@@ -256,7 +261,7 @@ def harder_memory(results: Results) -> "Figure":
     for place, (name, marker) in enumerate(zip(names, markers, strict=True)):
         x = np.arange(len(results)) + (place - (len(names) - 1) / 2) * 0.11
         columns = [by_world(r.numbers, name) for r in results.values()]
-        colour = PALETTE[place % len(PALETTE)]
+        colour = PALETTE[place] if place < len(PALETTE) else "0.5"
         curve(ax, x, columns, HARDER[name], color=colour, fmt=marker, ms=4)
     ax.set_xticks(range(len(results)), list(results))
     ax.set_ylabel("test accuracy (%)")

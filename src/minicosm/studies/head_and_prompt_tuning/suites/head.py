@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+from jaxtyping import Float, PRNGKeyArray
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.theory import (
@@ -22,6 +23,7 @@ from minicosm.theory import (
 from minicosm.worlds import (
     HMM,
     PosteriorTask,
+    balance_dense,
     duplicate_columns_world,
     full_rank_world,
     rank_deficient_world,
@@ -74,10 +76,19 @@ def run(config: Suite, progress: Progress) -> TrialResult:
             recovery=independence.recovery,
             condition=float(np.linalg.cond(joint.sum(axis=1) / joint.sum(axis=(0, 1)))),
         )
-        if i == 0:
-            drawn = sample_sequences(world, key, 12, 400)
-            ledger.picture(scores=both_scores(world, task, theorem.construction, drawn))
+    ledger.picture(scores=_scores(jax.random.fold_in(root, config.worlds)))
     return ledger.result()
+
+
+def _scores(key: PRNGKeyArray) -> Float[np.ndarray, "n 2"]:
+    """Exact and constructed scores in one world with dense emissions, both classes equally likely."""
+    world = full_rank_world(key, hidden=4, vocab=6, sparse=False)
+    drawn = sample_sequences(world, key, 12, 400)
+    with jax.enable_x64(True):
+        posteriors = np.asarray(jax.vmap(lambda x: world.posterior(x).hidden[0])(drawn))
+    mu = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist()).normal(size=4)
+    task = PosteriorTask(balance_dense(mu, posteriors))
+    return both_scores(world, task, theorem_3_3(world, task).construction, drawn)
 
 
 def without(config: Suite, progress: Progress) -> TrialResult:

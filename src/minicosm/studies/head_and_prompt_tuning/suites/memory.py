@@ -9,6 +9,7 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.theory import (
     all_sequences,
     claim_d3,
+    in_scope,
     lemma_d2,
     lemma_d4,
     overlapping_spans,
@@ -17,6 +18,7 @@ from minicosm.theory import (
     recoverable_relations,
     recoverable_states,
     sample_sequences,
+    star_states,
     theorem_4_3,
 )
 from minicosm.worlds import (
@@ -71,7 +73,8 @@ def run(config: Suite, progress: Progress) -> TrialResult:
             sequences=measured.cases,
         )
         if i == 0:
-            chosen = sequences[:400]
+            states = star_states(world, drawn.cell, theorem.conditions[0].witness)
+            chosen = sequences[in_scope(world, sequences, states).inside]
             ledger.picture(scores=both_scores(world, task, theorem.construction, chosen))
 
         broken = overlapping_spans_world(key)

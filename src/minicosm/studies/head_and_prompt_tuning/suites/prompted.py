@@ -11,6 +11,7 @@ from minicosm.theory import (
     claim_d12,
     claim_d14,
     claim_d15,
+    in_scope,
     lemma_d7,
     lemma_d9,
     lemma_d13,
@@ -19,6 +20,7 @@ from minicosm.theory import (
     proposition_d11,
     recoverable_states,
     sample_sequences,
+    star_states,
     theorem_4_6,
     theorem_d6,
     wrong_label_world,
@@ -93,7 +95,9 @@ def run(config: Suite, progress: Progress) -> TrialResult:
             measured = lemma_d7(world, row, short)
             ledger.add("lemma-d.7", error=measured.error, sequences=measured.cases)
         if i == 0:
-            ledger.picture(scores=both_scores(world, task, theorem.construction, sequences[:400]))
+            states = star_states(world, drawn.cell, theorem.conditions[0].witness)
+            chosen = sequences[in_scope(world, sequences, states).inside]
+            ledger.picture(scores=both_scores(world, task, theorem.construction, chosen))
     return ledger.result()
 
 
