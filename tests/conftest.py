@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import hypothesis
+import jax
 import jaxtyping
 import pytest
 
@@ -15,6 +16,9 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("minicosm")
+
+# The tests compile many small programs and run each a few times.
+jax.config.update("jax_disable_most_optimizations", True)
 
 
 def pytest_configure(config: pytest.Config) -> None:

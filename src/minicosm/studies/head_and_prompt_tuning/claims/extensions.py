@@ -368,6 +368,7 @@ def beats_pooling(results: Results) -> Outcome:
     ),
     trials=harder_trials,
     kind="control",
+    expected="undecided",
 )
 def counts_not_enough(results: Results) -> Outcome:
     leads = {
