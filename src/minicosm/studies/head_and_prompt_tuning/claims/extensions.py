@@ -71,7 +71,7 @@ def gap_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
 
     config = PromptGap(seed=seed)
     if profile == "smoke":
-        config = PromptGap(seed=seed, worlds=16, train=2000, test=1000, steps=600)
+        config = PromptGap(seed=seed, worlds=12, train=1500, test=500, steps=400)
     return {"gap": Trial(run, config)}
 
 
@@ -295,8 +295,8 @@ def harder_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
             config = HarderMemory(family=family, length=length, seed=seed, worlds=20)
             if profile == "smoke":
                 config = HarderMemory(
-                    family=family, length=length, seed=seed, temperatures=(0.2,), worlds=12,
-                    train=2000, test=500, steps=600, warmup=100,
+                    family=family, length=length, seed=seed, temperatures=(0.2,), worlds=8,
+                    train=1000, test=300, steps=400, warmup=100,
                 )  # fmt: skip
             found[f"{family}, T={length}"] = Trial(run, config)
     return found

@@ -27,8 +27,8 @@ def heads_trial(profile: ProfileName, seed: int, hidden: int, *, prompts: bool =
     config = OracleHeads(hidden=hidden, seed=seed, prompts=prompts)
     if profile == "smoke":
         config = OracleHeads(
-            hidden=hidden, seed=seed, prompts=prompts, worlds=6, length=65,
-            train=2000, validation=100, test=500, steps=1500, warmup=200,
+            hidden=hidden, seed=seed, prompts=prompts, worlds=6, length=33,
+            train=1500, validation=100, test=400, steps=1200, warmup=150,
         )  # fmt: skip
     return Trial(run, config)
 

@@ -21,8 +21,8 @@ def trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
         config = OracleMemory(memory=memory, seed=seed, worlds=20)
         if profile == "smoke":
             config = OracleMemory(
-                memory=memory, seed=seed, worlds=4, length=65,
-                train=1500, validation=100, test=500, steps=800, warmup=100,
+                memory=memory, seed=seed, worlds=4, length=33,
+                train=1000, validation=100, test=300, steps=500, warmup=100,
             )  # fmt: skip
         found[f"|M|={memory}"] = Trial(run, config)
         total = STATES * memory
