@@ -26,7 +26,6 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from minicosm.models import CausalLM, MaskedLM
 from minicosm.worlds.arrays import AnyArray, check_count, is_concrete
 
 from .devices import over_batch
@@ -141,6 +140,8 @@ class MaskedObjective(Objective):
     tokens that were not chosen and those kept, which is a point mass at the kept ones; "excess" and
     "tv" are taken where the mask is. No model reaches zero there, because none can tell which of
     the tokens it sees are random ones.
+
+    The model has `embed(tokens, observed)` and `logits(embeddings)`, or `predict` in place of `logits`.
     """
 
     rate: float = eqx.field(static=True, default=0.15, kw_only=True)
@@ -152,7 +153,7 @@ class MaskedObjective(Objective):
         if self.corruption not in ("mask", "bert"):
             raise ValueError(f"corruption is {self.corruption!r}; it must be 'mask' or 'bert'")
 
-    def predictions(self, model: MaskedLM, key: PRNGKeyArray) -> Predictions:
+    def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
         token_key, place_key, show_key, random_key, dropout_key = jax.random.split(key, 5)
         tokens = self.tokens(token_key)
         count = max(1, round(self.rate * self.length))
@@ -182,12 +183,12 @@ class MaskedObjective(Objective):
 
 
 class CausalObjective(Objective):
-    """Causal prediction: every token but the first, from those before it."""
+    """Causal prediction: every token but the first, from those before it, by `model.next_logits`."""
 
     def __check_init__(self):
         check_count("length", self.length, least=2)
 
-    def predictions(self, model: CausalLM, key: PRNGKeyArray) -> Predictions:
+    def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
         token_key, dropout_key = jax.random.split(key)
         tokens = self.tokens(token_key)
         seen, following = tokens[:-1], tokens[1:]
