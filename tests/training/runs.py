@@ -8,6 +8,7 @@ import sys
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from minicosm.models import Transformer, TransformerConfig
@@ -20,32 +21,49 @@ STEPS = 12
 OPTIMISER = adamw(0.01, STEPS, 3)  # one object, so that the tests of a process compile once
 
 
+class Neighbours(eqx.Module):
+    """A small network on a token's own row and its neighbours', or on its own alone if causal."""
+
+    rows: jax.Array
+    weight: jax.Array
+
+    def __init__(self, key):
+        self.rows = jax.random.normal(key, (5, 6))
+        self.weight = jax.random.normal(jax.random.fold_in(key, 1), (6, 4))
+
+    def embed(self, tokens, observed):
+        return self.rows[jnp.where(observed, tokens, 4)]
+
+    def logits(self, x):
+        return jnp.tanh(x + jnp.roll(x, 1, axis=0) + 2 * jnp.roll(x, -1, axis=0)) @ self.weight
+
+    def next_logits(self, tokens):
+        return jnp.tanh(self.rows[tokens]) @ self.weight
+
+
 def make_world(key) -> HMM:
     return HMM.random(key, hidden=3, vocab=4, emission_temperature=0.3)
-
-
-def make_model(key) -> Transformer:
-    return Transformer(CONFIG, key=key)
 
 
 def objective(world: HMM) -> MaskedObjective:
     return MaskedObjective(world, length=8, batch=4, rate=0.25, exact=True)
 
 
-def alone(member: int = 0, steps: int = STEPS, **options):
+def transformer(key) -> Transformer:
+    return Transformer(CONFIG, key=key)
+
+
+def alone(member: int = 0, steps: int = STEPS, model=Neighbours, **options):
     """One member of the ensemble, by itself."""
     key = jax.random.split(jax.random.key(0), MEMBERS)[member]
-    return fit(
-        objective(make_world(key)), make_model(key), OPTIMISER, steps, key, chunk=3, **options
-    )
+    return fit(objective(make_world(key)), model(key), OPTIMISER, steps, key, chunk=3, **options)
 
 
-def ensemble(**options):
+def ensemble(model=Neighbours, **options):
     """Eight members, each with a world and a start of its own."""
     keys = jax.random.split(jax.random.key(0), MEMBERS)
     loss = objective(HMM.stack([make_world(key) for key in keys]))
-    start = jax.vmap(make_model)(keys)
-    return fit_ensemble(loss, start, OPTIMISER, STEPS, keys, chunk=3, **options)
+    return fit_ensemble(loss, jax.vmap(model)(keys), OPTIMISER, STEPS, keys, chunk=3, **options)
 
 
 def arrays(model, history) -> dict[str, np.ndarray]:
@@ -61,7 +79,7 @@ def on_mesh(text: str) -> dict[str, np.ndarray]:
     mesh = jax.sharding.Mesh(devices.reshape(*sizes.values()), tuple(sizes))
     if "ensemble" not in sizes:
         return arrays(*alone(sharding=mesh))
-    model, history = ensemble(sharding=mesh)
+    model, history = ensemble(transformer, sharding=mesh)
     assert len(model.output_bias.sharding.device_set) == len(devices)
     assert not model.output_bias.sharding.is_fully_replicated
     return arrays(model, history)

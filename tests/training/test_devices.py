@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import optax
 import pytest
-from runs import alone, arrays, ensemble
+from runs import alone, arrays, ensemble, transformer
 
 from minicosm.training import fit, fit_ensemble
 from minicosm.training.devices import check_mesh
@@ -27,7 +27,7 @@ def test_eight_devices_give_what_one_gives(tmp_path):
     command = [sys.executable, RUNS, "", result, *MESHES]
     subprocess.run(command, env=os.environ | flags, check=True, timeout=120)
     for mesh in MESHES:
-        expected = arrays(*(ensemble() if "ensemble" in mesh else alone()))
+        expected = arrays(*(ensemble(transformer) if "ensemble" in mesh else alone()))
         with np.load(f"{result}.{mesh}.npz") as found:
             assert set(found) == set(expected)
             for name, value in expected.items():

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from runs import alone, ensemble
+from runs import alone, ensemble, transformer
 
 from minicosm.training import adam, adamw, fit, fit_ensemble, warmup_cosine, warmup_linear
 from minicosm.training.progress import note
@@ -75,9 +75,9 @@ def test_a_member_of_an_ensemble_is_trained_as_if_alone():
 def test_a_language_model_of_an_ensemble_is_the_one_trained_alone():
     """Another world for each member; parameters agree to 1e-4 after 12 steps of AdamW, and so do
     losses: only the order of sums differs."""
-    together, history = ensemble()
+    together, history = ensemble(transformer)
     for member in (0, 5):
-        model, alone_history = alone(member)
+        model, alone_history = alone(member, model=transformer)
         for a, b in zip(jax.tree.leaves(model), jax.tree.leaves(together), strict=True):
             np.testing.assert_allclose(a, b[member], atol=1e-4)
         for name in ("loss", "excess", "tv"):

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from runs import Neighbours
 
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.training import CausalObjective, MaskedObjective
@@ -31,26 +32,6 @@ class Copier(eqx.Module):
     def predict(self, embeddings):
         seen = embeddings.sum(axis=1, keepdims=True) > 0
         return jnp.where(seen, 0.97 * embeddings + 0.01 * (1 - embeddings), 1 / self.vocab)
-
-
-class Neighbours(eqx.Module):
-    """A small network on a token's own row and its neighbours', or on its own alone if causal."""
-
-    rows: jax.Array
-    weight: jax.Array
-
-    def __init__(self, key):
-        self.rows = jax.random.normal(key, (5, 6))
-        self.weight = jax.random.normal(jax.random.fold_in(key, 1), (6, 4))
-
-    def embed(self, tokens, observed):
-        return self.rows[jnp.where(observed, tokens, 4)]
-
-    def logits(self, x):
-        return jnp.tanh(x + jnp.roll(x, 1, axis=0) + 2 * jnp.roll(x, -1, axis=0)) @ self.weight
-
-    def next_logits(self, tokens):
-        return jnp.tanh(self.rows[tokens]) @ self.weight
 
 
 # -- the metrics ------------------------------------------------------------------------------
