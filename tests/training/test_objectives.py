@@ -169,6 +169,13 @@ def test_every_window_of_a_corpus_is_drawn_and_nothing_else():
     assert drawn == {tuple(row[i : i + 4]) for row in corpus.tolist() for i in range(3)}
 
 
+def test_members_of_an_ensemble_read_their_own_corpora():
+    objective = CausalObjective(length=3, corpus=np.arange(10).reshape(2, 1, 5))
+    keys = jax.random.split(jax.random.key(0), 2)
+    first, second = np.asarray(eqx.filter_vmap(lambda o, k: o.tokens(k))(objective, keys))
+    assert first.max() < 5 <= second.min()
+
+
 def test_without_a_world_only_the_loss_is_known():
     corpus = np.zeros((1, 6), int)
     objective, small = CausalObjective(length=4, corpus=corpus), Neighbours(jax.random.key(0))

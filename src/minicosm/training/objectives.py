@@ -232,5 +232,6 @@ def _check_stationary(world: Any) -> None:
     if moved > STATIONARY:
         raise ValueError(
             f"the world's start law moves by {moved:.2g} in a step, so its laws are not those of "
-            "windows inside longer documents; give it its stationary law, or set measure=False"
+            "windows inside longer documents; use a world that starts from its stationary law, for "
+            "the documents too, or set measure=False and exact=False"
         )
