@@ -6,8 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from runs import alone, ensemble, transformer
 
-from minicosm.training import adam, fit, fit_ensemble, warmup_linear
+from minicosm.training import adam, adamw, fit, fit_ensemble, warmup_cosine, warmup_linear
+from minicosm.training.progress import note
 
 
 class Regression(eqx.Module):
@@ -70,6 +72,65 @@ def test_a_member_of_an_ensemble_is_trained_as_if_alone():
         np.testing.assert_allclose(together["w"][i], alone["w"], rtol=1e-4, atol=1e-6)
 
 
+def test_a_language_model_of_an_ensemble_is_the_one_trained_alone():
+    """Another world for each member; parameters agree to 1e-4 after 12 steps of AdamW, and so do
+    losses: only the order of sums differs."""
+    together, history = ensemble(transformer)
+    for member in (0, 5):
+        model, alone_history = alone(member, model=transformer)
+        for a, b in zip(jax.tree.leaves(model), jax.tree.leaves(together), strict=True):
+            np.testing.assert_allclose(a, b[member], atol=1e-4)
+        for name in ("loss", "excess", "tv"):
+            np.testing.assert_allclose(alone_history[name], history[name][:, member], atol=1e-4)
+    assert np.ptp(history["loss"][-1]) > 0.01  # the worlds do differ
+
+
+def test_training_ends_when_every_member_has_reached_the_target():
+    """Distances 1 and 3 fall by half a step of 0.25 each: the second member needs more chunks."""
+
+    def run(target, steps=40):
+        loss = lambda x, key, step: (jnp.abs(x), {"distance": jnp.abs(x)})  # noqa: E731
+        keys = jax.random.split(jax.random.key(0), 2)
+        start = jnp.array([1.0, 3.0])
+        return fit_ensemble(loss, start, optax.sgd(0.25), steps, keys, chunk=2, target=target)
+
+    _, history = run({"distance": 0.4})
+    far = 3.0 - 0.25 * np.arange(40)
+    chunks = far.reshape(20, 2).mean(axis=1)
+    assert history["step"][-1] == 2 * (1 + np.argmax(chunks <= 0.4))
+    np.testing.assert_allclose(history["distance"][:, 1], chunks[: len(history["step"])], atol=1e-6)
+    assert len(run({"distance": -1.0})[1]["step"]) == 20
+    with pytest.raises(ValueError, match="target names the metric 'excess'; this loss has step"):
+        run({"excess": 0.1})
+
+
+def test_the_note_holds_losses_speed_and_time_left():
+    row = {"loss": np.array([1.0, 2.0]), "excess": np.array([0.25, 0.75])}
+    row["tokens"] = np.array([300.0, 300.0])  # each of two members reads 300 tokens a step
+    assert note(row, length=10, seconds=2.0, left=400) == (
+        "loss 1.5000, excess 0.5000, 3,000 tokens/s, 1 min 20 s left"
+    )
+    notes = []
+    report = lambda done, steps, note: notes.append(note)  # noqa: E731
+    fit(problem(0), START, optax.sgd(0.1), 4, jax.random.key(0), chunk=2, progress=report)
+    assert len(notes) == 2 and notes[1].startswith("loss ") and notes[1].endswith("0 s left")
+
+
+def test_gradients_are_clipped_by_their_norm_over_all_parameters():
+    """Behind the clipping both gradients are (.6, .8), so AdamW does the same with them."""
+    start = {"a": jnp.zeros(1), "b": jnp.zeros(1)}
+    optimiser = adamw(0.1, 10, 0, clip=1.0)
+    first, second = (
+        optimiser.update({"a": jnp.full(1, 3.0 * s), "b": jnp.full(1, 4.0 * s)},
+                         optimiser.init(start), start)[1]
+        for s in (1, 100)
+    )  # fmt: skip
+    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+    with pytest.raises(ValueError, match="clip is 0"):
+        adamw(0.1, 10, 0, clip=0.0)
+
+
 def test_only_the_trainable_leaves_move():
     trainable = {"w": True, "b": False}
     params, _ = fit(problem(0), START, optax.sgd(0.1), 5, jax.random.key(0), trainable=trainable)
@@ -91,6 +152,22 @@ def test_schedule_rises_and_falls_linearly():
         assert float(rate(step)) == pytest.approx(expected, abs=1e-9)
 
 
-def test_bad_chunk_is_named():
+def test_cosine_schedule_rises_linearly_and_falls_along_a_cosine():
+    rate = warmup_cosine(0.01, 4000, 500)
+    quarter = 0.005 * (1 + np.cos(np.pi / 4))
+    for step, expected in (
+        (0, 0),
+        (250, 0.005),
+        (500, 0.01),
+        (1375, quarter),
+        (2250, 0.005),
+        (4000, 0),
+    ):
+        assert float(rate(step)) == pytest.approx(expected, abs=1e-7)
+
+
+def test_bad_steps_and_chunk_are_named():
+    with pytest.raises(ValueError, match="steps is -1"):
+        fit(problem(0), START, optax.sgd(0.1), -1, jax.random.key(0))
     with pytest.raises(ValueError, match="chunk is 0"):
         fit(problem(0), START, optax.sgd(0.1), 5, jax.random.key(0), chunk=0)

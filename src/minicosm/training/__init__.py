@@ -1,5 +1,21 @@
 """Training: objectives, schedules and the one compiled training loop."""
 
-from .fit import History, Loss, adam, fit, fit_ensemble, warmup_linear
+from .fit import History, Loss, fit, fit_ensemble
+from .objectives import CausalObjective, MaskedObjective, Objective
+from .progress import Stopped
+from .schedules import adam, adamw, warmup_cosine, warmup_linear
 
-__all__ = ["History", "Loss", "adam", "fit", "fit_ensemble", "warmup_linear"]
+__all__ = [
+    "CausalObjective",
+    "History",
+    "Loss",
+    "MaskedObjective",
+    "Objective",
+    "Stopped",
+    "adam",
+    "adamw",
+    "fit",
+    "fit_ensemble",
+    "warmup_cosine",
+    "warmup_linear",
+]

@@ -1,6 +1,8 @@
 """The training function: a loss, an Optax optimiser and a number of steps, compiled in chunks."""
 
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -8,10 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
+from . import checkpoint as disk
+from . import devices
+from .progress import CtrlC, Report, Stopped, tell
+
 Loss = Callable[[Any, PRNGKeyArray, Int[Array, ""]], tuple[Float[Array, ""], dict[str, Array]]]
-Report = Callable[[int, int], None]
 History = dict[str, np.ndarray]
 Params = TypeVar("Params")
 
@@ -26,6 +32,9 @@ def fit(
     chunk: int = 500,
     progress: Report | None = None,
     trainable: PyTree = eqx.is_inexact_array,
+    target: Mapping[str, float] | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    sharding: Mesh | None = None,
 ) -> tuple[Params, History]:
     """Minimise `loss(params, key, step) -> (scalar, metrics)` by `steps` steps of `optimiser`.
 
@@ -34,10 +43,26 @@ def fit(
     constants of it. Only the leaves of `params` that `trainable` selects are changed.
 
     Returns the parameters and the history: for "loss" and every metric its mean over each chunk,
-    with "step", the number of steps done at the end of the chunk. `progress(done, steps)` is called
-    at those moments.
+    with "step", the number of steps done at the end of the chunk. At those moments:
+
+    - `progress(done, steps)`, or `progress(done, steps, note)` if it takes three arguments, is
+      called; the note holds loss, excess loss, tokens per second and the time left.
+    - Training ends early if each metric in `target` (`{"excess": 0.05}`) has had a chunk mean at or
+      below its value.
+    - Everything is written to the file `checkpoint`. If the file exists when training begins, the
+      run continues from it, bit by bit as if it had not been interrupted (given the same `chunk` and
+      devices). A file of a run with other data, parameters, optimiser or key is refused; `steps` and
+      `target` may be raised to train on.
+    - Ctrl-C takes effect: `Stopped`, a KeyboardInterrupt that holds parameters and history, is
+      raised. A second Ctrl-C does not wait for the end of the chunk.
+
+    `sharding` is a mesh with the axis "batch": the sequences of a batch that an objective of
+    `training.objectives` draws are divided among its devices.
     """
-    return _fit(loss, params, optimiser, steps, key, chunk, progress, trainable, ensemble=False)
+    _check(steps, chunk)
+    mesh = None if sharding is None else devices.check_mesh(sharding, None)
+    run = (chunk, progress, trainable, target, checkpoint, mesh)
+    return _fit(loss, params, optimiser, steps, key, *run, ensemble=False)
 
 
 def fit_ensemble(
@@ -50,58 +75,65 @@ def fit_ensemble(
     chunk: int = 500,
     progress: Report | None = None,
     trainable: PyTree = eqx.is_inexact_array,
+    target: Mapping[str, float] | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    sharding: Mesh | None = None,
 ) -> tuple[Params, History]:
     """`fit` for many members at once: every array of `loss` and of `params`, and `keys`, has a
     leading axis of members, and each member is trained as if alone. Histories have shape
-    (chunks, members)."""
-    return _fit(loss, params, optimiser, steps, keys, chunk, progress, trainable, ensemble=True)
+    (chunks, members).
+
+    With a `target`, training ends when every member has reached it; those that reached it before
+    train on until then. `sharding` may have the axis "ensemble", over which the members are divided,
+    and the axis "batch".
+    """
+    _check(steps, chunk)
+    mesh = None if sharding is None else devices.check_mesh(sharding, keys.shape[0])
+    run = (chunk, progress, trainable, target, checkpoint, mesh)
+    return _fit(loss, params, optimiser, steps, keys, *run, ensemble=True)
 
 
-def warmup_linear(peak: float, steps: int, warmup: int) -> optax.Schedule:
-    """Learning rate 0 to `peak` over `warmup` steps, then linearly to 0 at `steps`."""
-    warmup = min(warmup, steps)
-    return optax.join_schedules(
-        [
-            optax.linear_schedule(0.0, peak, warmup),
-            optax.linear_schedule(peak, 0.0, max(steps - warmup, 1)),
-        ],
-        [warmup],
-    )
-
-
-def adam(rates: PyTree, steps: int, warmup: int) -> optax.GradientTransformation:
-    """Adam with `warmup_linear`; `rates` is the peak rate, or a tree of them whose leaves stand for
-    whole subtrees of the parameters (`{"head": 0.01, "prompt": 0.3}`)."""
-
-    def scale(updates, params=None):
-        return jax.tree.map(
-            lambda rate, part: jax.tree.map(lambda u: -rate * u, part), rates, updates
-        )
-
-    return optax.chain(
-        optax.scale_by_adam(),
-        optax.scale_by_schedule(warmup_linear(1.0, steps, warmup)),
-        optax.stateless(scale),
-    )
-
-
-def _fit(loss, params, optimiser, steps, key, chunk, progress, trainable, *, ensemble):
+def _check(steps: int, chunk: int) -> None:
     if steps < 0 or chunk < 1:
         raise ValueError(f"steps is {steps} and chunk is {chunk}; need steps >= 0 and chunk >= 1")
+
+
+def _fit(
+    loss, params, optimiser, steps, key, chunk, progress, trainable, target, path, mesh, *, ensemble
+):
     loss, params = jax.tree.map(_as_jax, (loss, params))
     learned, fixed = eqx.partition(params, trainable)
-    init = jax.vmap(optimiser.init) if ensemble else optimiser.init
-    state = init(learned)
-    rows: list[dict[str, np.ndarray]] = []
-    for start in range(0, steps, chunk):
-        length = min(chunk, steps - start)
-        learned, state, metrics = _chunk(
-            loss, learned, fixed, state, key, jnp.asarray(start), optimiser, length, ensemble
-        )
-        rows.append({"step": np.asarray(start + length), **jax.tree.map(np.asarray, metrics)})
-        if progress is not None:
-            progress(start + length, steps)
-    history = {name: np.stack([row[name] for row in rows]) for name in rows[0]} if rows else {}
+    state = (jax.vmap(optimiser.init) if ensemble else optimiser.init)(learned)
+    history: History = {}
+    done, name = 0, ""
+    if path is not None:
+        step = (loss, learned, fixed, state, key, jnp.asarray(0), optimiser, 1, ensemble, None)
+        arrays = eqx.filter((loss, params, key), eqx.is_array)
+        program = _chunk.lower(*step).as_text()  # type: ignore[attr-defined]
+        name = disk.fingerprint(program, arrays)
+        found = disk.load(path, name, learned, state)
+        if found is not None:
+            learned, state, history, done = found
+            if done > steps:
+                raise ValueError(f"{path} is {done} steps along; steps is {steps}, which is less")
+    loss, learned, fixed, state, key = devices.place((loss, learned, fixed, state, key), mesh)
+    with CtrlC() as ctrl_c:
+        while done < steps and not _reached(history, target):
+            length, start = min(chunk, steps - done), time.perf_counter()
+            with devices.on(mesh):
+                learned, state, metrics = _chunk(
+                    loss, learned, fixed, state, key, jnp.asarray(done), optimiser, length,
+                    ensemble, mesh,
+                )  # fmt: skip
+            row = {m: np.asarray(value) for m, value in metrics.items()}
+            done += length
+            history = _extended(history, {"step": np.asarray(done), **row})
+            if path is not None:
+                disk.save(path, name, disk.Progress(learned, state, history, done))
+            if progress is not None:
+                tell(progress, done, steps, length, time.perf_counter() - start, row)
+            if ctrl_c.pressed:
+                raise Stopped(eqx.combine(learned, fixed), history, done, steps)
     return eqx.combine(learned, fixed), history
 
 
@@ -109,8 +141,25 @@ def _as_jax(leaf: Any) -> Any:
     return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
+def _extended(history: History, row: dict[str, np.ndarray]) -> History:
+    new = {name: value[None] for name, value in row.items()}
+    return {m: np.concatenate([history[m], new[m]]) for m in new} if history else new
+
+
+def _reached(history: History, target: Mapping[str, float] | None) -> bool:
+    """Whether every member has had a chunk in which each metric was at or below its target."""
+    if target is None or not history:
+        return False
+    unknown = [name for name in target if name not in history]
+    if unknown:
+        raise ValueError(
+            f"target names the metric {unknown[0]!r}; this loss has {', '.join(history)}"
+        )
+    return all(bool((history[m].min(axis=0) <= value).all()) for m, value in target.items())
+
+
 @eqx.filter_jit
-def _chunk(loss, learned, fixed, state, key, start, optimiser, length, ensemble):
+def _chunk(loss, learned, fixed, state, key, start, optimiser, length, ensemble, mesh):
     """`length` steps from step `start`; module-level, so that equal shapes compile once."""
 
     def member(loss, learned, fixed, state, key):
@@ -127,6 +176,7 @@ def _chunk(loss, learned, fixed, state, key, start, optimiser, length, ensemble)
         (learned, state), metrics = jax.lax.scan(step, (learned, state), start + jnp.arange(length))
         return learned, state, jax.tree.map(lambda m: jnp.mean(m, axis=0), metrics)
 
-    if ensemble:
-        member = eqx.filter_vmap(member, in_axes=eqx.if_array(0))
-    return member(loss, learned, fixed, state, key)
+    if not ensemble:
+        return member(loss, learned, fixed, state, key)
+    each = eqx.filter_vmap(member, in_axes=eqx.if_array(0))
+    return devices.members_apart(each, mesh)(loss, learned, fixed, state, key)

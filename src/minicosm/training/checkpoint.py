@@ -1,0 +1,112 @@
+"""A training run on disk: one file that appears whole, by one rename, at the end of every chunk.
+
+The file is a NumPy archive without pickle: `params.<path>` and `state.<path>` for every array that
+training changes, `history.<metric>` with a row per chunk, and `about`, the bytes of a JSON text with
+the number of steps done and the fingerprint of the run.
+"""
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from minicosm.models.weights import write_atomically
+
+FORMAT = "minicosm.checkpoint.1"
+
+
+class Progress(NamedTuple):
+    """How far a run has come."""
+
+    learned: PyTree
+    state: PyTree
+    history: dict[str, np.ndarray]
+    step: int
+
+
+def fingerprint(program: str, arrays: PyTree) -> str:
+    """A hash of what determines a run: the text of its compiled step (which holds the optimiser, its
+    schedule and every static setting) and the arrays it starts from (data, parameters, keys)."""
+    digest = hashlib.sha256(program.encode())
+    for path, leaf in jax.tree.leaves_with_path(arrays):
+        value = _plain(leaf)
+        digest.update(f"{_name(path)} {value.dtype} {value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def save(path: str | os.PathLike, run: str, progress: Progress) -> None:
+    """Write the progress of the run with this fingerprint."""
+    about = {"format": FORMAT, "run": run, "step": progress.step}
+    arrays = {f"history.{name}": values for name, values in progress.history.items()}
+    arrays |= _named("params", progress.learned) | _named("state", progress.state)
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    write_atomically(path, content.getvalue())
+
+
+def load(path: str | os.PathLike, run: str, learned: PyTree, state: PyTree) -> Progress | None:
+    """The progress of this run, in trees like those given; None if there is no file yet."""
+    path = Path(path)
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(arrays.pop("about").tobytes())
+        if about["format"] != FORMAT:
+            raise ValueError(about["format"])
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile):
+        raise ValueError(f"{path} is not a whole checkpoint; remove it to start again") from None
+    if about["run"] != run:
+        raise ValueError(
+            f"{path} is the checkpoint of another run (other data, model, optimiser or key, or "
+            "another version of the code); remove it or give another path"
+        )
+    history = {
+        name.removeprefix("history."): values
+        for name, values in arrays.items()
+        if name.startswith("history.")
+    }
+    return Progress(
+        _filled("params", learned, arrays), _filled("state", state, arrays), history, about["step"]
+    )
+
+
+def _name(path: tuple) -> str:
+    return jax.tree_util.keystr(path, simple=True, separator=".")
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _plain(leaf: Any) -> np.ndarray:
+    """A leaf as an array that NumPy can write: keys as their data, bfloat16 as its bits."""
+    value = np.asarray(
+        jax.random.key_data(leaf) if hasattr(leaf, "dtype") and _is_key(leaf) else leaf
+    )
+    return value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "V" else value
+
+
+def _named(kind: str, tree: PyTree) -> dict[str, np.ndarray]:
+    return {f"{kind}.{_name(path)}": _plain(leaf) for path, leaf in jax.tree.leaves_with_path(tree)}
+
+
+def _filled(kind: str, tree: PyTree, arrays: dict[str, np.ndarray]) -> PyTree:
+    def leaf(path, like):
+        value = arrays[f"{kind}.{_name(path)}"]
+        if _is_key(like):
+            return jax.random.wrap_key_data(jnp.asarray(value), impl=jax.random.key_impl(like))
+        return jnp.asarray(value.view(like.dtype) if value.dtype != like.dtype else value)
+
+    return jax.tree.map_with_path(leaf, tree)

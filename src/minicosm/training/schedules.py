@@ -1,0 +1,70 @@
+"""Learning rates that warm up and decay, and the optimisers built on them."""
+
+from typing import Literal
+
+import jax
+import optax
+from jaxtyping import PyTree
+
+Decay = Literal["linear", "cosine"]
+
+
+def warmup_linear(peak: float, steps: int, warmup: int) -> optax.Schedule:
+    """Learning rate 0 to `peak` over `warmup` steps, then linearly to 0 at `steps`."""
+    warmup = min(warmup, steps)
+    return optax.join_schedules(
+        [
+            optax.linear_schedule(0.0, peak, warmup),
+            optax.linear_schedule(peak, 0.0, max(steps - warmup, 1)),
+        ],
+        [warmup],
+    )
+
+
+def warmup_cosine(peak: float, steps: int, warmup: int) -> optax.Schedule:
+    """Learning rate 0 to `peak` over `warmup` steps, then to 0 at `steps` along a half cosine:
+    `peak (1 + cos(pi (i - warmup) / (steps - warmup))) / 2` at step i."""
+    warmup = min(warmup, steps)
+    return optax.join_schedules(
+        [
+            optax.linear_schedule(0.0, peak, warmup),
+            optax.cosine_decay_schedule(peak, max(steps - warmup, 1)),
+        ],
+        [warmup],
+    )
+
+
+def adam(rates: PyTree, steps: int, warmup: int) -> optax.GradientTransformation:
+    """Adam with `warmup_linear`; `rates` is the peak rate, or a tree of them whose leaves stand for
+    whole subtrees of the parameters (`{"head": 0.01, "prompt": 0.3}`)."""
+
+    def scale(updates, params=None):
+        return jax.tree.map(
+            lambda rate, part: jax.tree.map(lambda u: -rate * u, part), rates, updates
+        )
+
+    return optax.chain(
+        optax.scale_by_adam(),
+        optax.scale_by_schedule(warmup_linear(1.0, steps, warmup)),
+        optax.stateless(scale),
+    )
+
+
+def adamw(
+    peak: float,
+    steps: int,
+    warmup: int,
+    *,
+    decay: Decay = "cosine",
+    clip: float | None = 1.0,
+    weight_decay: float = 0.01,
+) -> optax.GradientTransformation:
+    """AdamW for pretraining: warm-up, `decay` to 0 at `steps`, and gradients whose norm over all
+    parameters exceeds `clip` scaled down to it (None: never)."""
+    schedules = {"linear": warmup_linear, "cosine": warmup_cosine}
+    if decay not in schedules:
+        raise ValueError(f"decay is {decay!r}; it must be one of {', '.join(schedules)}")
+    if clip is not None and not clip > 0:
+        raise ValueError(f"clip is {clip}; it must be a positive number or None")
+    optimiser = optax.adamw(schedules[decay](peak, steps, warmup), weight_decay=weight_decay)
+    return optimiser if clip is None else optax.chain(optax.clip_by_global_norm(clip), optimiser)

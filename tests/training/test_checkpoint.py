@@ -1,0 +1,119 @@
+"""Runs that are killed, interrupted, continued or confused with another one."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from runs import alone, arrays, ensemble
+
+from minicosm.training import Stopped, fit
+from minicosm.training.checkpoint import Progress, load, save
+
+RUNS = Path(__file__).with_name("runs.py")
+
+
+def same(found, expected):
+    found, expected = arrays(*found), arrays(*expected)
+    assert set(found) == set(expected)
+    for name in expected:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+
+
+def test_a_killed_run_continues_bit_by_bit(tmp_path):
+    """`kill -9` in the middle of a run; the same command again ends as if nothing had happened."""
+    command = [sys.executable, RUNS, tmp_path / "run.npz", tmp_path / "result.npz"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline() == "3\n"
+        run.kill()
+    assert run.returncode == -signal.SIGKILL
+    again = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert "3" not in again.stdout.split() and again.stdout.endswith("12\n")
+    expected = arrays(*alone())
+    with np.load(tmp_path / "result.npz") as found:
+        assert set(found) == set(expected)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def test_ctrl_c_ends_after_the_chunk_and_keeps_everything(tmp_path):
+    """Two chunks, Ctrl-C; the rest later gives the run that was never interrupted."""
+    path = tmp_path / "run.npz"
+
+    def press(done, steps):
+        if done == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt, match="after 6 of 12") as caught:
+        alone(checkpoint=path, progress=press)
+    assert isinstance(caught.value, Stopped)
+    np.testing.assert_array_equal(caught.value.history["step"], [3, 6])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    whole = alone()
+    same(alone(checkpoint=path), whole)
+    same(alone(checkpoint=path), whole)  # and a finished run is only read
+
+
+def test_an_ensemble_continues_too_and_steps_may_be_raised(tmp_path):
+    path, key = tmp_path / "run.npz", jax.random.key(0)
+    with pytest.raises(RuntimeError):
+        ensemble(checkpoint=path, progress=lambda *_: fails())
+    same(ensemble(checkpoint=path), ensemble())
+
+    def run(steps, **options):
+        return fit(parabola, jnp.ones(3), optax.adam(0.1), steps, key, chunk=2, **options)
+
+    run(4, checkpoint=tmp_path / "short.npz")
+    same(run(8, checkpoint=tmp_path / "short.npz"), run(8))
+    with pytest.raises(ValueError, match="is 8 steps along; steps is 4"):
+        run(4, checkpoint=tmp_path / "short.npz")
+
+
+def fails():
+    raise RuntimeError
+
+
+def parabola(x, key, step):
+    return jnp.sum((x - jax.random.normal(key)) ** 2), {}
+
+
+def test_the_checkpoint_of_another_run_is_refused(tmp_path):
+    path, key = tmp_path / "run.npz", jax.random.key(0)
+    data = np.arange(3.0, dtype=np.float32)
+
+    def run(start=1.0, rate=0.1, key=key, shift=0.0, data=data):
+        def loss(x, key, step):
+            return jnp.sum((x - data - shift) ** 2), {}
+
+        fit(loss, jnp.full(3, start), optax.adam(rate), 2, key, checkpoint=path)
+
+    run()
+    run()
+    others = [{"start": 2.0}, {"rate": 0.2}, {"key": jax.random.key(1)}, {"shift": 1.0}]
+    for other in [*others, {"data": data + 1}]:
+        with pytest.raises(ValueError, match="checkpoint of another run"):
+            run(**other)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match="not a whole checkpoint"):
+        run()
+    np.savez(path, other=np.zeros(2))
+    with pytest.raises(ValueError, match="not a whole checkpoint"):
+        run()
+
+
+def test_every_kind_of_array_survives_the_file(tmp_path):
+    """bfloat16, whole numbers and random keys, which NumPy's files do not know, come back as they were."""
+    learned = {"half": jnp.arange(3, dtype=jnp.bfloat16) / 7, "whole": jnp.asarray(5)}
+    state = (jax.random.split(jax.random.key(3), 2), jnp.zeros((0, 2)))
+    history = {"step": np.array([4]), "loss": np.array([np.nan])}
+    save(tmp_path / "a.npz", "run", Progress(learned, state, history, 4))
+    found = load(tmp_path / "a.npz", "run", learned, state)
+    assert found.step == 4 and np.isnan(found.history["loss"]).all()
+    for a, b in zip(jax.tree.leaves(found[:2]), jax.tree.leaves((learned, state)), strict=True):
+        assert a.dtype == b.dtype and bool(jnp.all(a == b))

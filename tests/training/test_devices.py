@@ -1,0 +1,49 @@
+"""Eight simulated devices against one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import optax
+import pytest
+from runs import alone, arrays, ensemble, transformer
+
+from minicosm.training import fit, fit_ensemble
+from minicosm.training.devices import check_mesh
+
+RUNS = Path(__file__).with_name("runs.py")
+
+
+MESHES = ("ensemble=4,batch=2", "batch=4")
+
+
+def test_eight_devices_give_what_one_gives(tmp_path):
+    """Parameters and metrics after 12 steps agree to 1e-4: sums are taken in another order."""
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    result = tmp_path / "result"
+    command = [sys.executable, RUNS, "", result, *MESHES]
+    subprocess.run(command, env=os.environ | flags, check=True, timeout=120)
+    for mesh in MESHES:
+        expected = arrays(*(ensemble(transformer) if "ensemble" in mesh else alone()))
+        with np.load(f"{result}.{mesh}.npz") as found:
+            assert set(found) == set(expected)
+            for name, value in expected.items():
+                np.testing.assert_allclose(found[name], value, atol=1e-4, err_msg=(mesh, name))
+
+
+def test_a_mesh_that_does_not_fit_is_named():
+    device = np.array(jax.devices()[:1])
+    keys = jax.random.split(jax.random.key(0), 3)
+
+    def mesh(*names):
+        return jax.sharding.Mesh(device.reshape((1,) * len(names)), names)
+
+    with pytest.raises(ValueError, match="the axis 'data'"):
+        fit_ensemble(lambda *_: None, {}, optax.sgd(0.1), 1, keys, sharding=mesh("data"))
+    with pytest.raises(ValueError, match="use fit_ensemble"):
+        fit(lambda *_: None, {}, optax.sgd(0.1), 1, keys[0], sharding=mesh("ensemble"))
+    with pytest.raises(ValueError, match="3 members cannot be divided equally among 2"):
+        check_mesh(jax.sharding.Mesh(np.repeat(device, 2), ("ensemble",)), 3)

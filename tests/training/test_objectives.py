@@ -1,0 +1,222 @@
+"""The objectives against closed forms, and exact targets against sampled ones."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from runs import Neighbours
+
+from minicosm.models import Transformer, TransformerConfig
+from minicosm.training import CausalObjective, MaskedObjective
+from minicosm.worlds import HMM, MemoryHMM, full_rank_world, masked_loss
+
+
+def world(seed=0, hidden=3, vocab=4):
+    return full_rank_world(jax.random.key(seed), hidden=hidden, vocab=vocab, sparse=False)
+
+
+def model(seed=0, **fields):
+    shape = {"vocab": 4, "layers": 1, "heads": 2, "width": 8, "max_length": 8, "init_std": 0.3}
+    return Transformer(TransformerConfig(**(shape | fields)), key=jax.random.key(seed))
+
+
+class Copier(eqx.Module):
+    """Predicts the token it is shown, and the uniform law where it is shown the mask."""
+
+    vocab: int = 4
+
+    def embed(self, tokens, observed=None):
+        return jax.nn.one_hot(tokens, self.vocab) * observed[:, None]
+
+    def predict(self, embeddings):
+        seen = embeddings.sum(axis=1, keepdims=True) > 0
+        return jnp.where(seen, 0.97 * embeddings + 0.01 * (1 - embeddings), 1 / self.vocab)
+
+
+# -- the metrics ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [MaskedObjective, CausalObjective])
+def test_the_exact_world_has_no_excess_loss(kind):
+    exact = MemoryHMM.random(
+        jax.random.key(1), hidden=2, memory=2, vocab=4, emission_temperature=0.3
+    )
+    objective = kind(exact, length=7, batch=8)
+    loss, metrics = eqx.filter_jit(objective)(exact, jax.random.key(2), 0)
+    assert float(loss) > 0.1
+    assert abs(float(metrics["excess"])) < 1e-5
+    assert float(metrics["tv"]) < 1e-5
+    assert float(metrics["tokens"]) == 7 * 8
+
+
+def test_masked_loss_of_the_exact_world_is_the_worlds_optimum():
+    objective = MaskedObjective(world(), length=9, batch=1000, rate=0.3, exact=True)
+    found, _ = eqx.filter_jit(objective)(world(), jax.random.key(0), 0)
+    optimum = masked_loss(world(), jax.random.key(1), rate=0.3, length=9, count=2000)
+    assert abs(float(found) - optimum.mean) < 3 * (optimum.high - optimum.mean)
+
+
+def test_excess_and_total_variation_of_masked_prediction_in_closed_form():
+    """With every token hidden the law of position i is W A^i p0 under either world."""
+    truth, other = world(0), world(1)
+    A, W, p0 = (np.asarray(x) for x in (truth.A, truth.W, truth.p0))
+    B, U, r0 = (np.asarray(x) for x in (other.A, other.W, other.p0))
+    kl = tv = entropy = 0.0
+    for i in range(1, 5):
+        p = W @ np.linalg.matrix_power(A, i) @ p0
+        q = U @ np.linalg.matrix_power(B, i) @ r0
+        kl += p @ np.log(p / q) / 4
+        tv += np.abs(p - q).sum() / 8
+        entropy -= p @ np.log(p) / 4
+    objective = MaskedObjective(truth, length=4, batch=3, rate=1.0, exact=True)
+    loss, metrics = eqx.filter_jit(objective)(other, jax.random.key(0), 0)
+    assert float(metrics["excess"]) == pytest.approx(kl, rel=1e-4)
+    assert float(metrics["tv"]) == pytest.approx(tv, rel=1e-4)
+    assert float(loss) == pytest.approx(kl + entropy, rel=1e-4)
+
+
+def test_excess_of_causal_prediction_by_products_of_matrices():
+    """P(x_{i+1} | x_{1:i}) as a quotient of likelihoods, on the one document of a corpus."""
+    truth, other, document = world(0), world(1), [2, 0, 3, 3, 1]
+
+    def likelihood(w, tokens):
+        state = np.asarray(w.p0)
+        for token in tokens:
+            state = np.asarray(w.W)[token] * (np.asarray(w.A) @ state)
+        return state.sum()
+
+    def law(w, prefix):
+        return np.array([likelihood(w, [*prefix, x]) for x in range(4)]) / likelihood(w, prefix)
+
+    pairs = [(law(truth, document[:i]), law(other, document[:i])) for i in range(1, 5)]
+    sampled = -np.mean([np.log(q[x]) for (_, q), x in zip(pairs, document[1:], strict=True)])
+    excess = np.mean([p @ np.log(p / q) for p, q in pairs])
+    objective = CausalObjective(truth, length=5, batch=2, corpus=np.array([document]))
+    loss, metrics = eqx.filter_jit(objective)(other, jax.random.key(0), 0)
+    assert float(loss) == pytest.approx(sampled, rel=1e-4)
+    assert float(metrics["excess"]) == pytest.approx(excess, rel=1e-4)
+
+
+# -- exact targets ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        (MaskedObjective, {"rate": 0.4}),
+        (MaskedObjective, {"rate": 0.6, "corruption": "bert"}),
+        (CausalObjective, {}),
+    ],
+)
+def test_exact_targets_have_the_same_expected_gradient_and_less_variance(kind, options):
+    start = Neighbours(jax.random.key(0))
+    direction = jax.tree.map(
+        lambda x: jax.random.normal(jax.random.key(x.size), (3, *x.shape)), start
+    )
+
+    def gradients(exact):
+        objective = kind(world(), length=5, batch=1, exact=exact, measure=False, **options)
+
+        def along(key):
+            g = jax.grad(lambda m: objective(m, key, 0)[0])(start)
+            dots = jax.tree.map(lambda d, x: jnp.tensordot(d, x, x.ndim), direction, g)
+            return sum(jax.tree.leaves(dots))
+
+        return np.asarray(jax.jit(jax.vmap(along))(jax.random.split(jax.random.key(5), 4000)))
+
+    sampled, exact = gradients(False), gradients(True)
+    difference = sampled - exact  # of the same sequences, so only the targets' noise remains
+    error = difference.std(axis=0) / np.sqrt(len(difference))
+    assert (np.abs(difference.mean(axis=0)) < 3.5 * error).all()
+    assert (error > 0).all()
+    assert (exact.var(axis=0) < 0.9 * sampled.var(axis=0)).all()
+
+
+# -- what the model is shown ------------------------------------------------------------------
+
+
+def test_bert_corruption_masks_replaces_and_keeps_80_10_10():
+    objective = MaskedObjective(world(), length=20, rate=0.25, corruption="bert")
+    keys = jax.random.split(jax.random.key(0), 2000)
+    found = jax.jit(jax.vmap(lambda k: objective.predictions(Copier(), k)))(keys)
+    assert found.tokens.shape == (2000, 5)
+    log_laws, tokens = np.asarray(found.log_laws), np.asarray(found.tokens)
+    masked = np.ptp(log_laws, axis=-1) < 1e-3
+    own = ~masked & (log_laws.argmax(-1) == tokens)
+    np.testing.assert_array_equal(masked, found.measured)
+    assert masked.mean() == pytest.approx(0.8, abs=0.02)
+    assert own.mean() == pytest.approx(0.1 + 0.1 / 4, abs=0.015)  # a random token may be the own
+    # The target of a kept token is that token; nearly no other target is a point mass.
+    sure = np.asarray(found.targets).max(-1) > 0.9999
+    assert sure.mean() == pytest.approx(0.1, abs=0.015)
+    assert (log_laws.argmax(-1) == tokens)[sure].all()
+
+
+def test_mask_corruption_hides_every_chosen_position():
+    objective = MaskedObjective(world(), length=20, rate=0.05, measure=False)
+    found = objective.predictions(Copier(), jax.random.key(0))
+    assert found.log_laws.shape == (1, 4)
+    np.testing.assert_allclose(found.log_laws, np.log(0.25), rtol=1e-6)
+
+
+def test_every_window_of_a_corpus_is_drawn_and_nothing_else():
+    corpus = np.arange(12).reshape(2, 6)
+    objective = CausalObjective(length=4, corpus=corpus)
+    keys = jax.random.split(jax.random.key(0), 300)
+    drawn = {tuple(w) for w in np.asarray(jax.vmap(objective.tokens)(keys)).tolist()}
+    assert drawn == {tuple(row[i : i + 4]) for row in corpus.tolist() for i in range(3)}
+
+
+def test_members_of_an_ensemble_read_their_own_corpora():
+    objective = CausalObjective(length=3, corpus=np.arange(10).reshape(2, 1, 5))
+    keys = jax.random.split(jax.random.key(0), 2)
+    first, second = np.asarray(eqx.filter_vmap(lambda o, k: o.tokens(k))(objective, keys))
+    assert first.max() < 5 <= second.min()
+
+
+def test_without_a_world_only_the_loss_is_known():
+    corpus = np.zeros((1, 6), int)
+    objective, small = CausalObjective(length=4, corpus=corpus), Neighbours(jax.random.key(0))
+    assert set(objective(small, jax.random.key(0), 0)[1]) == {"tokens"}
+
+
+def test_dropout_is_on_and_bfloat16_is_close():
+    objective = MaskedObjective(world(), length=8, batch=4, measure=False)
+
+    def loss(**fields):
+        return float(eqx.filter_jit(objective)(model(**fields), jax.random.key(0), 0)[0])
+
+    plain, half = loss(), loss(compute="bfloat16")
+    assert loss(dropout=0.5) != pytest.approx(plain, abs=1e-4)
+    assert half == pytest.approx(plain, rel=0.02) and half != plain
+
+
+# -- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind, options, message",
+    [
+        (MaskedObjective, {"rate": 0.0}, "rate is 0.0"),
+        (MaskedObjective, {"rate": 1.5}, "rate is 1.5"),
+        (MaskedObjective, {"corruption": "roberta"}, "corruption is 'roberta'"),
+        (MaskedObjective, {"length": 0}, "length is 0"),
+        (MaskedObjective, {"batch": -1}, "batch is -1"),
+        (CausalObjective, {"length": 1}, "length is 1"),
+        (CausalObjective, {"corpus": np.zeros((3, 5), int)}, "have 5 tokens; windows need 8"),
+        (CausalObjective, {"corpus": np.zeros(20, int)}, "must have shape"),
+        (CausalObjective, {"corpus": np.zeros((3, 9), int)}, "start law moves by"),
+        (CausalObjective, {"world": None}, "there must be a corpus"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked_types")
+def test_bad_input_is_named(kind, options, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**({"world": world(), "length": 8} | options))
+
+
+def test_a_stationary_world_may_judge_windows_of_longer_documents():
+    moving = world()
+    still = HMM(moving.A, moving.W, moving.stationary())
+    assert CausalObjective(still, length=8, corpus=np.zeros((3, 9), int)).knows
