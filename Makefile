@@ -20,7 +20,7 @@ check: $(VENV)/.dev  ## lint, types, import direction
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev  ## speed against peers, as ratios in one run
-	$(BIN)/python -m pip install -q -r benchmarks/requirements.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c requirements-dev.lock -e '.[bench]'
 	$(BIN)/python benchmarks/inference.py
 	$(BIN)/python benchmarks/startup.py
 
