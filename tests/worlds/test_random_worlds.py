@@ -22,20 +22,35 @@ def worlds():
         }
 
 
-# Mean top transition and emission and median condition number, from an independent implementation
-# (40 worlds each); at |H| = 30 > |X| = 10 there is no inverse.
+def top_transition(hidden: int, count: int = 1000) -> np.ndarray:
+    """The mean largest entry per column of plainly written mixtures of permutations."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(count):
+        weights = np.exp(rng.random(hidden) / 0.01 - 100)
+        weights /= weights.sum()
+        A = np.zeros((hidden, hidden))
+        for weight in weights:
+            A[rng.permutation(hidden), np.arange(hidden)] += weight
+        found.append(A.max(axis=0).mean())
+    return np.array(found)
+
+
+# Mean top emission and median condition number from an independent implementation (40 worlds
+# each); at |H| = 30 > |X| = 10 there is no inverse.
 @pytest.mark.parametrize(
-    ("hidden", "emission", "transition", "log_condition"),
-    [(4, 0.95, 0.98, 0.15), (10, 0.93, 0.96, 10.6), (30, 0.93, 0.78, None)],
+    ("hidden", "emission", "log_condition"), [(4, 0.95, 0.15), (10, 0.93, 10.6), (30, 0.93, None)]
 )
-def test_statistics(worlds, hidden, emission, transition, log_condition):
+def test_statistics(worlds, hidden, emission, log_condition):
     drawn = worlds[hidden]
     assert drawn.W.shape == (COUNT, 10, hidden)
     np.testing.assert_allclose(drawn.A.sum(axis=1), 1, atol=1e-9)
     np.testing.assert_allclose(drawn.A.sum(axis=2), 1, atol=1e-9)  # doubly stochastic
     assert (drawn.p0.max(axis=1) / drawn.p0.min(axis=1)).max() < np.exp(0.1)
     assert drawn.W.max(axis=1).mean() == pytest.approx(emission, abs=0.02)
-    assert drawn.A.max(axis=1).mean() == pytest.approx(transition, abs=0.05)
+    expected = top_transition(hidden)
+    error = expected.std() * np.sqrt(1 / COUNT + 1 / len(expected))
+    assert drawn.A.max(axis=1).mean() == pytest.approx(expected.mean(), abs=4 * error)
     if log_condition is not None:
         log = np.log10(np.linalg.cond(drawn.W))
         assert np.median(log) == pytest.approx(log_condition, abs=1.5)
