@@ -39,17 +39,22 @@ def claims(study, expected_of_loaded="fails"):
         mean = Estimate.of([r.numbers["mean"] for r in results.values()])
         return Outcome("holds", {"mean [of rolls]": mean, "odd": float("nan")})
 
+    def shaped(profile, seed, *, sides: tuple[int, ...] = (6,)):
+        if min(sides) < 1:
+            raise ValueError(f"sides is {min(sides)}; it must be at least 1")
+        return trials(profile, seed) | {f"d{n}": Trial(roll, Die(n, seed)) for n in sides}
+
     @study.claim(
         id="dice/loaded",
         title="Dice are loaded",
-        trials=trials,
+        trials=shaped,
         expected=expected_of_loaded,
         erratum="They are not.",
         corrected_by="dice/mean-3.5",
         **texts,
     )
     def loaded(results):
-        return Outcome("fails", {"rolls": 150})
+        return Outcome("fails", {"rolls": 150, "trials": len(results)})
 
     return study
 
@@ -134,6 +139,13 @@ def test_one_when_a_trial_raises_with_its_traceback_only_on_request(run, monkeyp
         (["sample", "hmm", "--out", "corpus.csv"], ".parquet"),
         (["sample", "hmm", "--out", "/no/such/folder/c.npz"], "no folder"),
         (["sample", "hmm", "--count", "0", "--out", "c.npz"], "count is 0"),
+        (["check", "--set", "sides"], "NAME=VALUE, not as 'sides'"),
+        (["check", "--set", "=6"], "NAME=VALUE, not as '=6'"),
+        (["check", "--set", "sides=6", "--set", "sides=8"], "option 'sides' is given twice."),
+        (["check", "--set", "side=6"], "no selected claim has an option 'side'; they have sides."),
+        (["check", "mean-3.5", "--set", "sides=6"], "'sides'; they have no options."),
+        (["check", "--set", "sides=4,x"], "option 'sides' is '4,x'; it must be whole numbers"),
+        (["check", "--set", "sides=4,0"], "dice/loaded: sides is 0; it must be at least 1."),
         (["report", "--out", "/no/such/folder/book.html"], "cannot write"),
     ],
 )
@@ -202,6 +214,28 @@ def test_show_tells_everything_about_a_claim(run):
     for text in ("On Dice", "Decided by", "Erratum: They are not.", "dice/mean-3.5", "rolls: 150"):
         assert text in out
     assert "minicosm check dice/loaded --profile smoke --seed 0" in out
+
+
+def test_options_go_to_the_claims_that_have_them_and_stay_with_their_verdicts(run, tmp_path):
+    shown = run("show", "loaded")[1]
+    assert "sides: whole numbers separated by commas (default: 6)" in shown
+    assert "Options" not in run("show", "mean-3.5")[1]
+    words = ["check", "--set", "sides=4,8,20", "dice", "--profile", "smoke"]
+    code, out, _ = run(*words)
+    assert code == 0 and out.count("with sides=4,8,20") == 1
+    assert max(map(len, out.splitlines())) <= 80
+    mean, loaded = json.loads(run(*words, "--json")[1])
+    assert mean["options"] == {} and len(mean["trials"]) == 3
+    assert loaded["options"] == {"sides": "4,8,20"} and loaded["numbers"]["trials"] == 6
+    shown = run("show", "loaded", "--profile", "smoke")[1]
+    assert "It was made with sides=4,8,20." in shown
+    assert "check dice/loaded --profile smoke --seed 0 --set sides=4,8,20" in shown
+    record = json.loads(run("show", "loaded", "--profile", "smoke", "--json")[1])
+    assert record["options"] == {"sides": "6"}
+    assert record["last"]["options"] == {"sides": "4,8,20"}
+    run("report", "--profile", "smoke")
+    assert "with sides=4,8,20" in (tmp_path / "home" / "lab-book.html").read_text()
+    assert "with" not in run("check", "--profile", "smoke")[1]
 
 
 OWN = """

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from tyro.conf import Positional, arg, subcommand
+from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
 from minicosm import __version__
 from minicosm.lab.claims import LabError, ProfileName
@@ -48,7 +48,7 @@ class List:
 
 @dataclass
 class Show:
-    """Show a claim: what it says, what decides it, its last verdict, and how to rerun it."""
+    """Show a claim: what it says, what decides it, its options, its last verdict, how to rerun it."""
 
     claim: Annotated[Positional[str], arg(help="Its id, or the end of its id if that is unique.")]
     profile: Profile = "laptop"
@@ -92,6 +92,14 @@ class Check:
         ExecutorName, arg(help="Where trials run: on this machine or on a Ray cluster.")
     ] = "local"
     force: Annotated[bool, arg(help="Run stored trials again.")] = False
+    set: Annotated[
+        UseAppendAction[tuple[str, ...]],
+        arg(
+            help="Set an option of the claims that have it, such as sizes=4,15,30; "
+            "`minicosm show CLAIM` lists them.",
+            metavar="NAME=VALUE",
+        ),
+    ] = ()
     json: Json = False
     debug: Annotated[bool, arg(help="Print the traceback of what raised.")] = False
 
@@ -100,6 +108,7 @@ class Check:
 
         from minicosm.lab.catalogue import print_json, select
         from minicosm.lab.display import Display, print_verdicts
+        from minicosm.lab.options import split
         from minicosm.lab.run import check
         from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
@@ -117,6 +126,7 @@ class Check:
                 executor=self.executor,
                 display=Display(),
                 force=self.force,
+                options=split(self.set),
             )
         except KeyboardInterrupt:
             _say(f"stopped; finished trials are kept in {store.path}; the same command continues.")
@@ -267,7 +277,8 @@ EXAMPLES = {
     "": "minicosm check --profile smoke && minicosm report --profile smoke --open",
     "list": "minicosm list head-and-prompt-tuning",
     "show": "minicosm show head-tuning/theorem-3.3",
-    "check": "minicosm check head-and-prompt-tuning --profile laptop --jobs 2",
+    "check": "minicosm check hot_worlds.py --profile smoke --set worlds=3 --set length=32\n"
+    "minicosm check head-and-prompt-tuning --profile laptop --jobs 2",
     "report": "minicosm report --profile laptop --open",
     "sample": "minicosm sample hmm --hidden 8 --vocab 10 --count 1000 --out corpus.parquet",
     "sample hmm": "minicosm sample hmm --hidden 8 --vocab 10 --length 128 --count 1000 "
@@ -311,7 +322,9 @@ def _run(words: list[str]) -> int:
     except SystemExit as stop:
         if stop.code in (0, None):
             chosen = " ".join(word for word in words[:2] if not word.startswith("-"))
-            print(f"example: {EXAMPLES.get(chosen) or EXAMPLES[chosen.split(' ')[0]]}")
+            examples = EXAMPLES.get(chosen) or EXAMPLES[chosen.split(" ")[0]]
+            for example in examples.splitlines():
+                print(f"example: {example}")
         raise
     return command.run()
 

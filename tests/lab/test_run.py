@@ -147,11 +147,17 @@ def test_ray_runs_the_same_trials_into_the_same_store(store, study, pairs, log):
     pytest.importorskip("ray")
     crash = claim("crash", {"crash": Trial(toy_study.crash, toy_study.Coin(5, 0))})
     die = claim("die", {"victim": Trial(toy_study.die, toy_study.Coin(5, 0))})
-    selection = [*pairs, (study, crash), (study, die)]
-    *checked, bad, dead = check(selection, "smoke", 0, store, executor="ray", jobs=2)
+    ladder = Trial(toy_study.climb, toy_study.Ladder(fall="raise"))
+    climb = claim("climb", {"ladder": ladder}, lambda r: Outcome("holds", r["ladder"].numbers))
+    selection = [*pairs, (study, crash), (study, die), (study, climb)]
+    *checked, bad, dead, fallen = check(selection, "smoke", 0, store, executor="ray", jobs=2)
     assert [c.outcome.verdict for c in checked] == ["holds", "fails", "undecided"]
     assert bad.error.sentence == "trial 'coins/crash crash': RuntimeError: the coin rolled away"
     assert dead.error.sentence.startswith("trial 'coins/die victim': WorkerCrashedError")
     assert log() == 3
+    assert fallen.error.sentence.endswith("the coin rolled away")
+    (risen,) = check([(study, climb)], "smoke", 0, store, executor="ray")
+    assert risen.outcome.numbers["start"] == 2
+    assert not list((store.path / "work").iterdir())
     assert all(c.as_registered for c in check(pairs, "smoke", 0, store))
     assert log() == 3

@@ -57,6 +57,27 @@ def die(config: Coin, progress) -> TrialResult:
     raise AssertionError("still alive")
 
 
+@dataclass(frozen=True)
+class Ladder:
+    """Rungs to climb; whoever starts at the bottom falls off at rung 2, if `fall` says how."""
+
+    rungs: int = 4
+    fall: str = ""
+    pause: float = 0.0
+
+
+def climb(config: Ladder, progress, folder: Path) -> TrialResult:
+    """Leave a file in the folder at every rung, and go on from the last one that is there."""
+    start = len(list(folder.iterdir()))
+    for rung in range(start, config.rungs):
+        if config.fall and start == 0 and rung == 2:
+            os.kill(os.getpid(), signal.SIGKILL) if config.fall == "die" else crash(config, None)
+        (folder / str(rung)).touch()
+        progress(rung, config.rungs)
+        time.sleep(config.pause)
+    return TrialResult({"start": start, "folder": str(folder)})
+
+
 SIZES = {"smoke": (40, 3), "laptop": (400, 8), "paper": (4000, 20)}
 
 STUDY = Study(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
+import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from minicosm.lab.claims import Claim, LabError, ProfileName, Study, Table
 from minicosm.lab.display import COLOURS
 from minicosm.lab.encoding import for_readers
 from minicosm.lab.numbers import number, seconds
+from minicosm.lab.options import options_of
 from minicosm.lab.run import recall
 from minicosm.lab.store import Store
 
@@ -144,13 +146,24 @@ def _study_record(study: Study) -> dict[str, Any]:
 
 def _claim_record(claim: Claim) -> dict[str, Any]:
     names = ("id", "title", "kind", "source", "statement", "criterion", "erratum", "corrected_by")
-    return {**{name: getattr(claim, name) for name in names}, "registered": claim.expected}
+    return {
+        **{name: getattr(claim, name) for name in names},
+        "registered": claim.expected,
+        "options": {name: option.default_text for name, option in options_of(claim).items()},
+    }
 
 
-def command(study: Study, claim: Claim, profile: ProfileName, seed: int) -> str:
+def command(
+    study: Study,
+    claim: Claim,
+    profile: ProfileName,
+    seed: int,
+    options: Mapping[str, str] = {},
+) -> str:
     """The command that checks the claim again."""
     name = f"{study.file}::{claim.id}" if study.file else claim.id
-    return f"minicosm check {name} --profile {profile} --seed {seed}"
+    given = (f" --set {shlex.quote(f'{option}={text}')}" for option, text in options.items())
+    return f"minicosm check {name} --profile {profile} --seed {seed}{''.join(given)}"
 
 
 def print_claim(
@@ -159,7 +172,7 @@ def print_claim(
     """A claim and its last verdict at a profile."""
     last = recall(store, study, claim, profile)
     current = last is not None and last.code_version == study.code_version()
-    rerun = command(study, claim, profile, last.seed if last else 0)
+    rerun = command(study, claim, profile, last.seed if last else 0, last.options if last else {})
     if as_json:
         verdict = {**last.record(), "code_is_current": current} if last else None
         print_json({**_claim_record(claim), "study": study.name, "last": verdict, "rerun": rerun})
@@ -170,6 +183,13 @@ def print_claim(
     console.print(f"{claim.statement}\n", markup=False)
     console.print(f"Decided by: {claim.criterion}", markup=False)
     console.print(f"Registered: {claim.expected}\n")
+    if options := options_of(claim):
+        console.print("Options, each given by --set NAME=VALUE:")
+        for option in options.values():
+            needs = option.needs or "not to be set"
+            default = option.default_text or "none"
+            console.print(f"  {option.name}: {needs} (default: {default})", markup=False)
+        console.print()
     if claim.erratum:
         console.print(f"Erratum: {claim.erratum}", markup=False)
         if claim.corrected_by:
@@ -183,6 +203,8 @@ def print_claim(
             f"Last verdict: [{colour}]{last.outcome.verdict}[/] "
             f"({profile}, seed {last.seed}, {last.date}, {seconds(last.seconds)})"
         )
+        if last.note:
+            console.print(f"It was made {last.note}.", markup=False)
         if not current:
             console.print("The code has changed since.", style="yellow")
         for name, value in last.outcome.numbers.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,10 +53,25 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class Trial:
-    """The expensive unit: a module-level function and the frozen dataclass that it is given."""
+    """The expensive unit: a module-level function and the frozen dataclass that it is given.
 
-    run: Callable[[Any, Progress], TrialResult]
+    A `run` with a third positional parameter is given a folder of its own for checkpoints. The
+    folder exists when the trial starts, survives a kill, a failure and Ctrl-C, and is removed
+    once the result is stored. Two processes may run the same trial at once and then share it, so
+    checkpoints are written under a name of their own and appear by atomic rename.
+    """
+
+    run: Callable[[Any, Progress], TrialResult] | Callable[[Any, Progress, Path], TrialResult]
     config: Any
+
+    @property
+    def takes_folder(self) -> bool:
+        """Whether `run` has a third positional parameter."""
+        try:
+            parameters = inspect.signature(self.run).parameters.values()
+        except (TypeError, ValueError):
+            return False
+        return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) > 2
 
 
 @dataclass(frozen=True)
@@ -129,8 +145,9 @@ class Outcome:
 class Claim:
     """One falsifiable sentence of the literature and everything needed to judge it.
 
-    `trials(profile, seed)` names the trials; `check` turns their results into an `Outcome`;
-    `expected` is the registered verdict. A non-empty `erratum` says that the printed statement is
+    `trials(profile, seed)` names the trials; its keyword-only parameters, which have defaults, are
+    the claim's options. `check` turns the results of the trials into an `Outcome`; `expected` is
+    the registered verdict. A non-empty `erratum` says that the printed statement is
     wrong and why, and `corrected_by` is the id of the claim that states the corrected form.
     """
 
@@ -139,7 +156,7 @@ class Claim:
     source: str
     statement: str
     criterion: str
-    trials: Callable[[ProfileName, int], Mapping[str, Trial]]
+    trials: Callable[..., Mapping[str, Trial]]
     check: Callable[[Mapping[str, TrialResult]], Outcome]
     expected: Verdict = "holds"
     figure: Callable[[Mapping[str, TrialResult]], Figure] | None = None

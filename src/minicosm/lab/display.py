@@ -115,8 +115,9 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
         state = item.outcome.verdict if item.outcome else "error"
         mark = "" if item.as_registered or state == "error" else " (!)"
         numbers = list(item.outcome.numbers.items())[:1] if item.outcome else []
+        note = f"\n[dim]{escape(item.note)}[/]" if item.note else ""
         table.add_row(
-            escape(item.claim.id),
+            escape(item.claim.id) + note,
             f"[{COLOURS[state]}]{state}{mark}[/]",
             escape("\n".join(f"{name} {number(value)}" for name, value in numbers)),
         )

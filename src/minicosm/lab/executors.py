@@ -1,7 +1,9 @@
 """Where trials run: in this process, in worker processes, or on a Ray cluster.
 
 Every executor takes the same jobs and yields each of them as it ends, with its result or with one
-sentence about why there is none. The caller stores the results, so workers need no store.
+sentence about why there is none. The caller stores the results, so workers need no store; they
+only make the folder of a trial that takes one. On a cluster its checkpoints are found again from
+another machine if the store is on a file system that the machines share.
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ import time
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from minicosm.lab.claims import LabError, Progress, Trial, TrialResult
 from minicosm.lab.encoding import decode, encode
+from minicosm.lab.store import work_folder
 
 ExecutorName = Literal["local", "ray"]
 Report = Callable[[str, int, int, str], None]
@@ -29,11 +33,16 @@ Report = Callable[[str, int, int, str], None]
 
 @dataclass(frozen=True)
 class Job:
-    """A trial to run, with its address and a name for people."""
+    """A trial to run, with its address and a name for people.
+
+    `folder` is given to a trial that takes one; `fresh` says that it is emptied before.
+    """
 
     address: str
     name: str
     trial: Trial
+    folder: Path | None = None
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,12 +85,14 @@ def execute(
     return _in_workers(jobs, workers, report)
 
 
-def run_trial(trial: Trial, progress: Progress) -> tuple[TrialResult | Failure, float]:
-    """Run one trial; whatever it raises becomes a `Failure`. Also the seconds it took."""
+def run_trial(job: Job, progress: Progress) -> tuple[TrialResult | Failure, float]:
+    """Run a job's trial; whatever it raises becomes a `Failure`. Also the seconds it took."""
     start = time.perf_counter()
+    run: Callable[..., TrialResult] = job.trial.run
     outcome: TrialResult | Failure
     try:
-        outcome = plain(trial.run(trial.config, progress))
+        folder = () if job.folder is None else (work_folder(job.folder, job.fresh),)
+        outcome = plain(run(job.trial.config, progress, *folder))
     except (Exception, SystemExit) as error:
         outcome = Failure.of(error)
     return outcome, time.perf_counter() - start
@@ -106,7 +117,7 @@ def _in_process(jobs: Sequence[Job], report: Report) -> Generator[Ended, None, N
         def progress(done: int, total: int, note: str = "", name: str = job.name) -> None:
             report(name, done, total, note)
 
-        yield Ended(job, *run_trial(job.trial, progress))
+        yield Ended(job, *run_trial(job, progress))
 
 
 def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[Ended, None, None]:
@@ -124,7 +135,7 @@ def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[
                 process, pipe = idle.pop() if idle else _start_worker()
                 job = waiting.pop()
                 try:
-                    pipe.send(job.trial)
+                    pipe.send(job)
                 except OSError:  # it died while idle: take another for this job
                     waiting.append(job)
                     continue
@@ -177,8 +188,8 @@ def _work(pipe: Any) -> None:
 
     with contextlib.suppress(EOFError, OSError):
         while True:
-            trial = pipe.recv()
-            pipe.send(("ended", run_trial(trial, progress)))
+            job = pipe.recv()
+            pipe.send(("ended", run_trial(job, progress)))
 
 
 def _death(code: int | None) -> Failure:
@@ -214,7 +225,7 @@ def _on_ray(
         while waiting or running:
             while waiting and (workers is None or len(running) < workers):
                 job = waiting.pop()
-                task = remote.options(runtime_env=path).remote(job.trial)
+                task = remote.options(runtime_env=path).remote(job)
                 running[task] = (job, time.perf_counter())
                 report(job.name, 0, 1, "handed to Ray")
             (task,), _ = ray.wait(list(running), num_returns=1)
@@ -231,7 +242,7 @@ def _on_ray(
             ray.shutdown()
 
 
-def _ray_trial(trial: Trial) -> tuple[TrialResult | Failure, float]:
+def _ray_trial(job: Job) -> tuple[TrialResult | Failure, float]:
     from minicosm.lab.claims import silent
 
-    return run_trial(trial, silent)
+    return run_trial(job, silent)

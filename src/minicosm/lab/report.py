@@ -117,7 +117,9 @@ def _entries(store: Store, study: Study, profile: ProfileName) -> list[Entry]:
     entries = []
     for claim in study.claims:
         last = recall(store, study, claim, profile)
-        rerun = command(study, claim, profile, last.seed if last else 0)
+        rerun = command(
+            study, claim, profile, last.seed if last else 0, last.options if last else {}
+        )
         entries.append(Entry(claim, last, last is not None and last.code_version != code, rerun))
     return entries
 

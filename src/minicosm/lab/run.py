@@ -13,6 +13,7 @@ from minicosm.lab.claims import Claim, LabError, Outcome, ProfileName, Study, Ta
 from minicosm.lab.display import Display
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import ExecutorName, Failure, Job, execute
+from minicosm.lab.options import assign
 from minicosm.lab.store import Kept, Store, address, versions
 
 Selection = Sequence[tuple[Study, Claim]]
@@ -23,7 +24,8 @@ class Checked:
     """A claim after a run: its outcome, or the sentence that says why it has none.
 
     A claim whose figure could not be drawn has both. `seconds` is what its trials took when they
-    ran, plus the check; `trials` maps the claim's names of its trials to their addresses.
+    ran, plus the check; `trials` maps the claim's names of its trials to their addresses;
+    `options` are those of the claim's options that were given, as they were written.
     """
 
     study: Study
@@ -38,6 +40,13 @@ class Checked:
     date: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     svg: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """`with NAME=VALUE, ...` if options were given, else nothing."""
+        given = ", ".join(f"{name}={text}" for name, text in self.options.items())
+        return f"with {given}" if given else ""
 
     @property
     def as_registered(self) -> bool:
@@ -55,6 +64,7 @@ class Checked:
             "study": self.study.name,
             "profile": self.profile,
             "seed": self.seed,
+            "options": dict(self.options),
             "verdict": outcome.verdict if outcome else None,
             "registered": self.claim.expected,
             "as_registered": self.as_registered,
@@ -94,6 +104,7 @@ def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Ch
             date=record["date"],
             versions=record["versions"],
             svg=svg,
+            options=record.get("options", {}),
         )
     except (KeyError, TypeError, ValueError):
         store.warn(f"the verdict of {claim.id} is from another version of the lab; check it again.")
@@ -110,12 +121,17 @@ def check(
     executor: ExecutorName = "local",
     display: Display | None = None,
     force: bool = False,
+    options: Mapping[str, str] = {},
 ) -> list[Checked]:
     """Run the missing trials of the selected claims, each once, and judge every claim.
 
     Each result is stored as soon as its trial ends. A trial, check or figure that raises costs
     its own claims their verdict and nothing else. With `force`, stored trials are run again.
+
+    Each of the `options` is given, as text, to the claims whose `trials` have a keyword-only
+    parameter of that name; a value that `trials` refuses by a `ValueError` is a `LabError`.
     """
+    values = assign([claim for _, claim in selection], options)
     if jobs is not None and jobs < 1:
         raise LabError(f"jobs is {jobs}; it must be at least 1.")
     store.prepare()
@@ -123,16 +139,21 @@ def check(
     codes = {study.name: study.code_version() for study, _ in selection}
     plans: list[dict[str, str] | Failure] = []
     wanted: dict[str, Job] = {}
-    for study, claim in selection:
+    for (study, claim), given in zip(selection, values, strict=True):
         try:
-            trials = claim.trials(profile, seed)
+            trials = claim.trials(profile, seed, **given)
         except Exception as error:
+            if given and isinstance(error, ValueError):
+                reason = (str(error).strip().splitlines() or ["ValueError"])[0]
+                raise LabError(f"{claim.id}: {reason.rstrip('.')}.") from error
             plans.append(Failure.of(error))
             continue
         plan = {n: address(study.name, codes[study.name], t) for n, t in trials.items()}
         plans.append(plan)
         for name, trial in trials.items():
-            wanted.setdefault(plan[name], Job(plan[name], f"{claim.id} {name}", trial))
+            folder = store.work(plan[name]) if trial.takes_folder else None
+            job = Job(plan[name], f"{claim.id} {name}", trial, folder, fresh=force)
+            wanted.setdefault(job.address, job)
 
     kept = {} if force else {key: k for key in wanted if (k := store.load(key)) is not None}
     missing = [job for key, job in wanted.items() if key not in kept]
@@ -143,7 +164,14 @@ def check(
     ):
         for ended in running:
             job, result = ended.job, ended.outcome
-            if isinstance(result, Failure):
+            if (
+                isinstance(result, Failure)
+                and job.folder is not None
+                and not force
+                and (found := store.load(job.address)) is not None
+            ):  # another process stored the same trial first and removed the folder under ours
+                kept[job.address] = found
+            elif isinstance(result, Failure):
                 failures[job.address] = Failure(
                     f"trial {job.name!r}: {result.sentence}", result.trace
                 )
@@ -154,8 +182,9 @@ def check(
 
     checked = []
     with display.claims(len(selection)):
-        for (study, claim), planned in zip(selection, plans, strict=True):
+        for (study, claim), planned, given in zip(selection, plans, values, strict=True):
             base = Checked(study, claim, profile, seed, None, code_version=codes[study.name])
+            base = replace(base, options={name: options[name] for name in given})
             checked.append(_judge(base, planned, kept, failures, store))
     return checked
 

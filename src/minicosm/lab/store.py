@@ -2,6 +2,7 @@
 
     trials/<address>-<function>/result.json, arrays.npz
     verdicts/<profile>/<claim>.json, <claim>.svg
+    work/<address>/ the checkpoints of a trial that takes a folder, until its result is stored
     corrupt/        what could not be read, kept aside
 
 Nothing is appended to and nothing is locked, so several processes, on one machine or on a network
@@ -134,7 +135,10 @@ class Store:
         seconds: float,
         replace: bool = False,
     ) -> None:
-        """Write a trial. If it is there already, the earlier one stays unless `replace`."""
+        """Write a trial. If it is there already, the earlier one stays unless `replace`.
+
+        Once the trial is there, its work folder is removed.
+        """
         folder = self._folder(trial_address)
         new = folder.with_name(f"{NEW}{uuid.uuid4().hex}")
         with self._clearly("write to"):
@@ -154,10 +158,7 @@ class Store:
                 _write(new / "result.json", _sealed(record))
                 _sync(new)
                 if replace and folder.exists():
-                    old = folder.with_name(f"{NEW}{uuid.uuid4().hex}")
-                    with contextlib.suppress(FileNotFoundError):
-                        folder.rename(old)
-                    shutil.rmtree(old, ignore_errors=True)
+                    _discard(folder)
                 try:
                     new.rename(folder)
                 except OSError:
@@ -166,6 +167,12 @@ class Store:
                 _sync(folder.parent)
             finally:
                 shutil.rmtree(new, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            _discard(self.work(trial_address))
+
+    def work(self, trial_address: str) -> Path:
+        """Where a trial may keep its checkpoints; the path is absolute and nothing is made."""
+        return (self.path / "work" / trial_address).absolute()
 
     def save_verdict(
         self, profile: ProfileName, claim: str, record: Mapping[str, Any], svg: str | None
@@ -245,6 +252,22 @@ class Store:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise LabError(f"cannot {action} the store {self.path}: {reason}.") from error
+
+
+def work_folder(path: Path, fresh: bool) -> Path:
+    """Make a work folder unless it is there; if `fresh`, nothing earlier is in it."""
+    if fresh:
+        _discard(path)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _discard(folder: Path) -> None:
+    """Remove a folder, if it is there, by one rename, so that nobody sees half of it."""
+    old = folder.with_name(f"{NEW}{uuid.uuid4().hex}")
+    with contextlib.suppress(FileNotFoundError):  # another process was faster
+        folder.rename(old)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
