@@ -73,14 +73,16 @@ def test_agrees_with_plain_loops(name):
 
     def ordinary_path(model):
         rows = model.embed(tokens, observed)
-        return model.logits(rows), model.predict(rows)
+        return model.logits(rows), model.predict(rows), model.logits(rows, at)
 
+    at = np.array([5, 2, 2, 0])
     with jax.enable_x64(True):
-        trace, (ordinary, laws) = jax.jit(
+        trace, (ordinary, laws, some) = jax.jit(
             lambda model: (model.trace(tokens, observed), ordinary_path(model))
         )(model)
     ordinary, laws = np.asarray(ordinary), np.asarray(laws)
     np.testing.assert_allclose(ordinary, logits, atol=1e-10)
+    np.testing.assert_allclose(np.asarray(some), logits[at], atol=1e-10)
     np.testing.assert_allclose(trace.logits, logits, atol=1e-10)
     np.testing.assert_allclose(trace.hidden, streams, atol=1e-10)
     np.testing.assert_allclose(trace.attention, patterns, atol=1e-10)
@@ -101,7 +103,9 @@ def test_visible_positions_against_plain_loops():
         expected = forward(model.config, to_arrays(model), rows, whole)[0]
         with jax.enable_x64(True):
             logits = jax.jit(lambda m, visible: m.logits(rows, visible=visible))(model, visible)
+            some = model.logits(rows, np.array([3, 1]), visible=visible)
         np.testing.assert_allclose(np.asarray(logits), expected, atol=1e-10)
+        np.testing.assert_allclose(np.asarray(some), expected[[3, 1]], atol=1e-10)
     encoder = make()
     alone = encoder.logits(rows[:4].astype(np.float32))
     padded = encoder.logits(rows.astype(np.float32), visible=padding)

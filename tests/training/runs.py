@@ -36,8 +36,9 @@ class Neighbours(eqx.Module):
     def embed(self, tokens, observed):
         return self.rows[jnp.where(observed, tokens, 4)]
 
-    def logits(self, x):
-        return jnp.tanh(x + jnp.roll(x, 1, axis=0) + 2 * jnp.roll(x, -1, axis=0)) @ self.weight
+    def logits(self, x, at=slice(None)):
+        near = jnp.tanh(x + jnp.roll(x, 1, axis=0) + 2 * jnp.roll(x, -1, axis=0))
+        return near[at] @ self.weight
 
     def next_logits(self, tokens):
         return jnp.tanh(self.rows[tokens]) @ self.weight

@@ -55,11 +55,11 @@ class Classifier(eqx.Module):
     prompt: SoftPrompt | None = None
     placeholder: bool = eqx.field(static=True, default=False)
 
-    def outputs(
+    def inputs(
         self, model: MaskedLM, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None
-    ) -> tuple[Float[Array, "L V"], Int[Array, " L"], Bool[Array, " L"]]:
-        """The model's outputs at every position incl. prompt and placeholder, the tokens there
-        (0 where none), and which of them are known."""
+    ) -> tuple[Float[Array, "L E"], Int[Array, " L"], Bool[Array, " L"]]:
+        """The embeddings of every position incl. prompt and placeholder, the tokens there (0 where
+        none), and which of them are known."""
         tokens = jnp.asarray(tokens)
         known = jnp.ones(tokens.shape, bool) if observed is None else jnp.asarray(observed)
         if self.placeholder:
@@ -69,7 +69,19 @@ class Classifier(eqx.Module):
             embeddings = self.prompt.prepend(embeddings)
             tokens = jnp.pad(tokens, (len(self.prompt), 0))
             known = jnp.pad(known, (len(self.prompt), 0))
+        return embeddings, tokens, known
+
+    def outputs(
+        self, model: MaskedLM, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None
+    ) -> tuple[Float[Array, "L V"], Int[Array, " L"], Bool[Array, " L"]]:
+        """The model's outputs at the positions of `inputs`, and the same tokens and flags."""
+        embeddings, tokens, known = self.inputs(model, tokens, observed)
         return model.predict(embeddings), tokens, known
+
+    @property
+    def slot(self) -> int:
+        """The first position after the prompt, which a linear head reads."""
+        return 0 if self.prompt is None else len(self.prompt)
 
     def scores(
         self,
@@ -78,7 +90,7 @@ class Classifier(eqx.Module):
         observed: Bool[AnyArray, " T"] | None = None,
     ) -> Float[Array, "*rows"]:
         """The head's score of one sequence: a number, or one per class."""
-        outputs, tokens, known = self.outputs(model, tokens, observed)
         if isinstance(self.head, LinearHead):
-            return self.head(outputs[0 if self.prompt is None else len(self.prompt)])
-        return self.head(outputs, tokens, known)
+            embeddings = self.inputs(model, tokens, observed)[0]
+            return self.head(model.predict(embeddings, jnp.array([self.slot]))[0])
+        return self.head(*self.outputs(model, tokens, observed))

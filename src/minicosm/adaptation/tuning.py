@@ -1,18 +1,19 @@
 """Head and prompt tuning by gradient.
 
-Three losses for one objective, the softmax cross-entropy of a classifier's scores on minibatches
-drawn with replacement from a fixed labelled set:
+Losses for one objective, the softmax cross-entropy of a classifier's scores on minibatches drawn
+with replacement from a fixed labelled set:
 
 - `TuningLoss`: any masked language model, any head, with or without a prompt;
+- `FineTuningLoss`: the same, with the model trained as well;
 - `HeadLoss`: no prompt, so that the model's outputs are computed once and only the head is run;
 - `SlotLoss`: a linear head (and a prompt) on the exact model of an HMM. All that stands right of the
   masked slot enters only through `b(x) = P[x | H_slot]`, computed once per example, and the prompt
   `u_1..u_k` only through `c = A (u_k * A (u_{k-1} * ... A (u_1 * p_1)))`; the model's output at the
   slot is `W (c * b(x)) / (c . b(x))`. Equal to `TuningLoss`, at a hundredth of its cost.
 
-Each takes a dictionary of classifiers (or heads) and adds their losses: all see the same minibatches,
-which are gathered once, and each is trained as if alone. The losses are Equinox modules that hold
-their data, so `training.fit_ensemble` trains one per world in one batch.
+All but `FineTuningLoss` take a dictionary of classifiers (or heads) and add their losses: all see the
+same minibatches, which are gathered once, and each is trained as if alone. The losses are Equinox
+modules that hold their data, so `training.fit_ensemble` trains one per world in one batch.
 """
 
 import equinox as eqx
@@ -20,7 +21,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from minicosm.models import MaskedLM
+from minicosm.models import MaskedLM, Transformer
 from minicosm.worlds import HMM
 from minicosm.worlds.chain import forward_messages, normalise
 
@@ -77,6 +78,21 @@ class TuningLoss(eqx.Module):
             for name, c in classifiers.items()
         }
         return _side_by_side(scores, jnp.asarray(self.labels)[rows])
+
+
+class FineTuningLoss(eqx.Module):
+    """Cross-entropy of `classifier.scores(model, tokens, observed)` for a pair `(model, classifier)`,
+    both of which are trained."""
+
+    tokens: Int[AnyArray, "*stack n T"]
+    labels: Int[AnyArray, "*stack n"]
+    mask_first: bool = eqx.field(static=True, default=False)
+    batch: int = eqx.field(static=True, default=32)
+
+    def __call__(self, pair: tuple[MaskedLM, Classifier], key: PRNGKeyArray, step: Int[Array, ""]):
+        model, classifier = pair
+        frozen = TuningLoss(model, self.tokens, self.labels, self.mask_first, self.batch)
+        return frozen({"tuned": classifier}, key, step)
 
 
 class HeadLoss(eqx.Module):
@@ -209,6 +225,13 @@ def fresh_prompt(key: PRNGKeyArray, length: int, width: int) -> SoftPrompt:
     draw = jax.random.normal(key, (length, width), jnp.float32)
     theta = PROMPT_SCALE * draw.astype(jnp.result_type(float))
     return SoftPrompt(theta, squash=jax.nn.sigmoid)
+
+
+def fresh_rows(key: PRNGKeyArray, length: int, model: Transformer) -> SoftPrompt:
+    """A prompt for a Transformer: rows `N(0, s^2)`, with s the root mean square of its token rows."""
+    table = jnp.asarray(model.token_embedding)
+    scale = jnp.sqrt(jnp.mean(table**2))
+    return SoftPrompt(scale * jax.random.normal(key, (length, table.shape[1]), table.dtype))
 
 
 def prompt_rates(classifier: Classifier, head: float, prompt: float) -> PyTree[float]:

@@ -2,7 +2,9 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
+
+from minicosm.worlds.arrays import AnyArray
 
 
 def sinusoids(length: int, width: int, base: float = 10000.0) -> Float[np.ndarray, "T E"]:
@@ -11,13 +13,21 @@ def sinusoids(length: int, width: int, base: float = 10000.0) -> Float[np.ndarra
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, width)
 
 
-def rotate(rows: Float[Array, "T H D"], base: float) -> Float[Array, "T H D"]:
+def rotate(
+    rows: Float[Array, "n H D"],
+    base: float,
+    length: int | None = None,
+    at: Int[AnyArray, " n"] | None = None,
+) -> Float[Array, "n H D"]:
     """Rotary positions: the plane of coordinates (i, i + D/2) turns by `t base^(-2i/D)`.
 
-    Products of rotated queries and keys depend on positions only through their difference.
+    Products of rotated queries and keys depend on positions only through their difference. The rows
+    stand at the positions 0, 1, ..., or `at` these of a sequence of `length`.
     """
-    angles = angle_table(rows.shape[0], rows.shape[-1], base)[:, None, :]
+    angles = angle_table(length or rows.shape[0], rows.shape[-1], base)[:, None, :]
     cos, sin = jnp.asarray(np.cos(angles), rows.dtype), jnp.asarray(np.sin(angles), rows.dtype)
+    if at is not None:
+        cos, sin = cos[at], sin[at]
     first, second = jnp.split(rows, 2, axis=-1)
     return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
 

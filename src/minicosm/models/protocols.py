@@ -16,8 +16,10 @@ class MaskedLM(Protocol):
         """One row per position; positions that are not observed hold the mask's row."""
         ...
 
-    def predict(self, embeddings: Float[Array, "T E"]) -> Float[Array, "T V"]:
-        """For every position a law over the vocabulary."""
+    def predict(
+        self, embeddings: Float[Array, "T E"], at: Int[Array, " n"] | None = None
+    ) -> Float[Array, "n V"]:
+        """A law over the vocabulary for every position, or for the positions `at`."""
         ...
 
 

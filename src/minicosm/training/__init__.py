@@ -3,7 +3,7 @@
 from .fit import History, Loss, fit, fit_ensemble
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .progress import Stopped
-from .schedules import adam, adamw, warmup_cosine, warmup_linear
+from .schedules import adam, adamw, muon, warmup_cosine, warmup_linear
 
 __all__ = [
     "CausalObjective",
@@ -16,6 +16,7 @@ __all__ = [
     "adamw",
     "fit",
     "fit_ensemble",
+    "muon",
     "warmup_cosine",
     "warmup_linear",
 ]

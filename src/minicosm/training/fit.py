@@ -20,6 +20,7 @@ from .progress import CtrlC, Report, Stopped, tell
 Loss = Callable[[Any, PRNGKeyArray, Int[Array, ""]], tuple[Float[Array, ""], dict[str, Array]]]
 History = dict[str, np.ndarray]
 Params = TypeVar("Params")
+Watch = Callable[[Any, int], Mapping[str, Any]]
 
 
 def fit(
@@ -31,6 +32,7 @@ def fit(
     *,
     chunk: int = 500,
     progress: Report | None = None,
+    watch: Watch | None = None,
     trainable: PyTree = eqx.is_inexact_array,
     target: Mapping[str, float] | None = None,
     checkpoint: str | os.PathLike | None = None,
@@ -47,6 +49,8 @@ def fit(
 
     - `progress(done, steps)`, or `progress(done, steps, note)` if it takes three arguments, is
       called; the note holds loss, excess loss, tokens per second and the time left.
+    - `watch(params, done)` is called, and the numbers or arrays that it returns join the history: a
+      measurement on held-out data, say.
     - Training ends early if each metric in `target` (`{"excess": 0.05}`) has had a chunk mean at or
       below its value.
     - Everything is written to the file `checkpoint`. If the file exists when training begins, the
@@ -61,7 +65,7 @@ def fit(
     """
     _check(steps, chunk)
     mesh = None if sharding is None else devices.check_mesh(sharding, None)
-    run = (chunk, progress, trainable, target, checkpoint, mesh)
+    run = (chunk, progress, watch, trainable, target, checkpoint, mesh)
     return _fit(loss, params, optimiser, steps, key, *run, ensemble=False)
 
 
@@ -74,6 +78,7 @@ def fit_ensemble(
     *,
     chunk: int = 500,
     progress: Report | None = None,
+    watch: Watch | None = None,
     trainable: PyTree = eqx.is_inexact_array,
     target: Mapping[str, float] | None = None,
     checkpoint: str | os.PathLike | None = None,
@@ -89,7 +94,7 @@ def fit_ensemble(
     """
     _check(steps, chunk)
     mesh = None if sharding is None else devices.check_mesh(sharding, keys.shape[0])
-    run = (chunk, progress, trainable, target, checkpoint, mesh)
+    run = (chunk, progress, watch, trainable, target, checkpoint, mesh)
     return _fit(loss, params, optimiser, steps, keys, *run, ensemble=True)
 
 
@@ -99,8 +104,9 @@ def _check(steps: int, chunk: int) -> None:
 
 
 def _fit(
-    loss, params, optimiser, steps, key, chunk, progress, trainable, target, path, mesh, *, ensemble
-):
+    loss, params, optimiser, steps, key,
+    chunk, progress, watch, trainable, target, path, mesh, *, ensemble,
+):  # fmt: skip
     loss, params = jax.tree.map(_as_jax, (loss, params))
     learned, fixed = eqx.partition(params, trainable)
     state = (jax.vmap(optimiser.init) if ensemble else optimiser.init)(learned)
@@ -127,6 +133,9 @@ def _fit(
                 )  # fmt: skip
             row = {m: np.asarray(value) for m, value in metrics.items()}
             done += length
+            if watch is not None:
+                seen = watch(eqx.combine(learned, fixed), done)
+                row |= {m: np.asarray(value) for m, value in seen.items()}
             history = _extended(history, {"step": np.asarray(done), **row})
             if path is not None:
                 disk.save(path, name, disk.Progress(learned, state, history, done))
@@ -143,6 +152,10 @@ def _as_jax(leaf: Any) -> Any:
 
 def _extended(history: History, row: dict[str, np.ndarray]) -> History:
     new = {name: value[None] for name, value in row.items()}
+    if history and history.keys() != new.keys():
+        raise ValueError(
+            f"this run measures {', '.join(new)}; the one that it continues had {', '.join(history)}"
+        )
     return {m: np.concatenate([history[m], new[m]]) for m in new} if history else new
 
 

@@ -141,7 +141,7 @@ class MaskedObjective(Objective):
     "tv" are taken where the mask is. No model reaches zero there, because none can tell which of
     the tokens it sees are random ones.
 
-    The model has `embed(tokens, observed)` and `logits(embeddings)`, or `predict` in place of `logits`.
+    The model has `embed(tokens, observed)` and `logits(embeddings, at)`, or `predict` in its place.
     """
 
     rate: float = eqx.field(static=True, default=0.15, kw_only=True)
@@ -168,7 +168,7 @@ class MaskedObjective(Objective):
             random = jax.random.randint(random_key, (count,), 0, self._vocab(model))
             shown = tokens.at[chosen].set(jnp.where(kept, tokens[chosen], random))
             observed, known = observed.at[chosen].set(~masked), known.at[chosen].set(kept)
-        q = log_laws(model, model.embed(shown, observed), dropout_key)[chosen]
+        q = log_laws(model, model.embed(shown, observed), chosen, dropout_key)
         hidden = tokens[chosen]
         p = None
         if self.knows:
@@ -200,12 +200,14 @@ class CausalObjective(Objective):
         return Predictions(q, following, p, jnp.ones(len(following), bool))
 
 
-def log_laws(model: Any, embeddings: Float[Array, "T E"], key: PRNGKeyArray) -> Float[Array, "T V"]:
-    """Log-probabilities from a model's logits, or from its laws if it has no logits (an exact world);
-    `key` is for dropout, if the model has any."""
+def log_laws(
+    model: Any, embeddings: Float[Array, "T E"], at: Int[Array, " n"], key: PRNGKeyArray
+) -> Float[Array, "n V"]:
+    """Log-probabilities at some positions from a model's logits, or from its laws if it has no logits
+    (an exact world); `key` is for dropout, if the model has any."""
     if hasattr(model, "logits"):
-        return jax.nn.log_softmax(model.logits(embeddings, **_dropout(model, key)), axis=-1)
-    return jnp.log(model.predict(embeddings))
+        return jax.nn.log_softmax(model.logits(embeddings, at, **_dropout(model, key)), axis=-1)
+    return jnp.log(model.predict(embeddings, at))
 
 
 def _dropout(model: Any, key: PRNGKeyArray) -> dict[str, PRNGKeyArray]:

@@ -2,9 +2,13 @@
 
 from typing import Literal
 
+import equinox as eqx
 import jax
 import optax
 from jaxtyping import PyTree
+from optax.contrib import MuonDimensionNumbers as Axes
+
+from minicosm.models import Transformer
 
 Decay = Literal["linear", "cosine"]
 
@@ -68,3 +72,37 @@ def adamw(
         raise ValueError(f"clip is {clip}; it must be a positive number or None")
     optimiser = optax.adamw(schedules[decay](peak, steps, warmup), weight_decay=weight_decay)
     return optimiser if clip is None else optax.chain(optax.clip_by_global_norm(clip), optimiser)
+
+
+def muon(
+    peak: float, steps: int, warmup: int, *, rest: float, decay: Decay = "cosine"
+) -> optax.GradientTransformation:
+    """For a `Transformer`: Muon with rate `peak` on the matrices of its layers, Adam with rate `rest`
+    on everything else, both with warm-up and `decay` to 0 at `steps`.
+
+    Muon replaces the momentum of a matrix by the nearest orthogonal one, so that all its directions
+    move alike (Jordan et al., 2024). Queries, keys and values are matrices from the width to all heads.
+    """
+    schedule = {"linear": warmup_linear, "cosine": warmup_cosine}[decay]
+    return optax.contrib.muon(
+        schedule(peak, steps, warmup),
+        adam_learning_rate=schedule(rest, steps, warmup),
+        muon_weight_dimension_numbers=_matrices,
+    )
+
+
+def _matrices(model: Transformer) -> PyTree:
+    """Input and output axes of the matrices in the layers, and None for every other array."""
+    axes = jax.tree.map(lambda _: None, model)
+    found = [
+        (lambda m: m.layers.attention.qkv, Axes(1, (3, 4))),
+        (lambda m: m.layers.attention.out, Axes((1, 2), 3)),
+    ]
+    if model.layers.mlp is not None:
+        found += [
+            (lambda m: m.layers.mlp.up, Axes(1, 2)),
+            (lambda m: m.layers.mlp.down, Axes(1, 2)),
+        ]
+    for where, how in found:
+        axes = eqx.tree_at(where, axes, how, is_leaf=lambda leaf: leaf is None)
+    return axes

@@ -151,14 +151,18 @@ class HMM(eqx.Module):
         rows = check_embeddings(embeddings, self.hidden)
         return chain.messages(jnp.asarray(self.A), self.first, rows)
 
-    def predict(self, embeddings: Float[AnyArray, "T hidden"]) -> Float[Array, "T vocab"]:
-        """The exact predictor on any nonnegative rows v (written G-bar in the paper):
+    def predict(
+        self, embeddings: Float[AnyArray, "T hidden"], at: Int[AnyArray, " n"] | None = None
+    ) -> Float[Array, "n vocab"]:
+        """The exact predictor on any nonnegative rows v (written G-bar in the paper), at all
+        positions or `at` these:
 
         `G_i = W tau_i / ||tau_i||_1` with `tau_i = a_i * b_i`, and the zero vector if `tau_i = 0`.
         On proper embeddings this is `P[X_i | the other tokens]`.
         """
         rows = check_embeddings(embeddings, self.hidden)
-        return chain.laws(jnp.asarray(self.A), self.first, rows, jnp.asarray(self.W))
+        laws = chain.laws(jnp.asarray(self.A), self.first, rows, jnp.asarray(self.W))
+        return laws if at is None else laws[jnp.asarray(at)]
 
     # -- exact questions ----------------------------------------------------------------------
 

@@ -241,12 +241,16 @@ class MemoryHMM(eqx.Module):
         weights = chain.normalise(_weights(jnp.asarray(self.pM), logs).T)
         return weights[..., None] * jnp.moveaxis(tau, 0, 1)
 
-    def predict(self, embeddings: Float[AnyArray, "T CH"]) -> Float[Array, "T vocab"]:
-        """`G_i = W phi(tau_i) / ||phi(tau_i)||_1`, the zero vector if `tau_i = 0`.
+    def predict(
+        self, embeddings: Float[AnyArray, "T CH"], at: Int[AnyArray, " n"] | None = None
+    ) -> Float[Array, "n vocab"]:
+        """`G_i = W phi(tau_i) / ||phi(tau_i)||_1`, the zero vector if `tau_i = 0`, at all positions
+        or `at` these.
 
         Averaging over configurations multiplies both by one number, so this is `eta(W) tau_i`.
         """
         tau, lifted = self.aggregate(embeddings), self.lift(self.emission_columns())
+        tau = tau if at is None else tau[jnp.asarray(at)]
         return tau.reshape(len(tau), -1) @ lifted.reshape(self.vocab, -1).T
 
     # -- exact questions ----------------------------------------------------------------------

@@ -93,13 +93,13 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
             start_key, tune_key, lambda done, _: progress(done + 1, total, "training"),
         )  # fmt: skip
         test = slice(split.total - config.test, None)
-        tuned = _test(trained, worlds, messages[:, test], task.labels[:, test])
+        tuned = test_accuracies(trained, worlds, messages[:, test], task.labels[:, test])
 
-        outputs = _features(worlds, None, messages)
+        outputs = slot_laws(worlds, None, messages)
         features = {"logistic": outputs, "logistic_whitened": whitened(outputs, config.train)}
         features |= {**_controls(tokens, config.vocab), "posterior": posteriors}
         if config.prompts:
-            features["hot_refit"] = _features(worlds, trained["hot"].prompt, messages)
+            features["hot_refit"] = slot_laws(worlds, trained["hot"].prompt, messages)
         regressed = logistic_accuracies(features, task.labels, config.train, config.test)
         outputs, margins, labels = map(np.asarray, (outputs, task.margins, task.labels))
         W, mu = np.asarray(worlds.W), np.asarray(task.mu)
@@ -143,11 +143,13 @@ def random_worlds(keys: jax.Array, config: OracleHeads) -> HMM:
     return jax.jit(jax.vmap(draw))(keys)
 
 
-def tune(config, worlds, messages, labels, start_key, tune_key, report):
-    """All classifiers of one size, in every world, side by side on the same minibatches."""
+def tune(config, worlds, messages, labels, start_key, tune_key, report, names=CURVES):
+    """All classifiers of one size (or those named), in every world, side by side on the same
+    minibatches."""
     lengths = {"head": 0}
     if config.prompts:
         lengths |= {"prompt_1": 1, "prompt_20": config.prompt_length, "hot": 1}
+    lengths = {name: length for name, length in lengths.items() if name in names}
 
     def start(key):
         return {
@@ -160,7 +162,7 @@ def tune(config, worlds, messages, labels, start_key, tune_key, report):
 
     starts = jax.vmap(start)(jax.random.split(start_key, config.worlds))
     rates: dict[str, Any] = dict.fromkeys(lengths, config.rate)
-    if config.prompts:
+    if "hot" in rates:
         rates["hot"] = prompt_rates(starts["hot"], *config.hot_rates)
     return fit_ensemble(
         SlotLoss(worlds, messages, labels, batch=config.batch),
@@ -174,12 +176,12 @@ def tune(config, worlds, messages, labels, start_key, tune_key, report):
 
 
 @jax.jit
-def _features(worlds, prompts, messages):
+def slot_laws(worlds, prompts, messages):
     return jax.vmap(slot_features)(worlds, prompts, messages)
 
 
 @jax.jit
-def _test(trained, worlds, messages, labels):
+def test_accuracies(trained, worlds, messages, labels):
     def one(classifier, world, messages, labels):
         return accuracy(slot_scores(classifier, world, messages), labels)
 
