@@ -9,6 +9,7 @@ import pytest
 from minicosm.adaptation import Classifier, LinearHead
 from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
 from minicosm.adaptation.tuning import (
+    FineTuningLoss,
     HeadLoss,
     SlotLoss,
     TuningLoss,
@@ -18,8 +19,10 @@ from minicosm.adaptation.tuning import (
     fresh_attention_head,
     fresh_linear_head,
     fresh_prompt,
+    fresh_rows,
     slot_messages,
 )
+from minicosm.models import Transformer, TransformerConfig
 from minicosm.training import adam, fit
 from minicosm.worlds import HMM, MemoryHMM
 
@@ -176,3 +179,34 @@ def test_controls_count_what_they_say():
     np.testing.assert_allclose(token_histogram(tokens, 3), [[0.25, 0.25, 0.5], [0, 1, 0]])
     np.testing.assert_allclose(first_tokens(tokens, 2, 3), [[1, 0, 0, 0, 0, 1], [0, 1, 0, 0, 1, 0]])
     np.testing.assert_allclose(mean_output(jnp.asarray([[[0.0, 1.0], [1.0, 0.0]]])), [[0.5, 0.5]])
+
+
+def test_fine_tuning_is_tuning_with_the_model_trained_as_well():
+    model = Transformer(TransformerConfig(4, layers=1, heads=2, width=8), key=jax.random.key(0))
+    tokens, labels = labelled(HMM.random(jax.random.key(0), hidden=3, vocab=4))
+    classifier = Classifier(
+        LinearHead(jax.random.normal(jax.random.key(1), (2, 4)), jnp.zeros(2)),
+        fresh_rows(jax.random.key(2), 3, model),
+    )
+    value, (of_model, of_classifier) = value_and_gradient(
+        FineTuningLoss(tokens, labels, True, 8), (model, classifier)
+    )
+    frozen, gradient = value_and_gradient(
+        TuningLoss(model, tokens, labels, True, 8), {"c": classifier}
+    )
+    np.testing.assert_allclose(value, frozen, rtol=1e-6)
+    leaves_close(of_classifier, gradient["c"], 1e-5)
+    # A step along the model's own gradient lowers the loss by its squared length.
+    step = 1e-2
+    moved = jax.tree.map(lambda leaf, g: leaf - step * g, model, of_model)
+    lower, _ = value_and_gradient(FineTuningLoss(tokens, labels, True, 8), (moved, classifier))
+    square = sum(float(jnp.sum(g**2)) for g in jax.tree.leaves(of_model))
+    assert square > 0
+    np.testing.assert_allclose(value - lower, step * square, rtol=0.05)
+
+
+def test_fresh_rows_are_as_large_as_the_token_rows():
+    model = Transformer(TransformerConfig(4, width=64, heads=2), key=jax.random.key(0))
+    rows = fresh_rows(jax.random.key(1), 50, model).rows
+    assert rows.shape == (50, 64)
+    np.testing.assert_allclose(jnp.std(rows), jnp.std(model.token_embedding), rtol=0.15)

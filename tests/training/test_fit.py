@@ -8,7 +8,7 @@ import optax
 import pytest
 from runs import alone, ensemble, transformer
 
-from minicosm.training import adam, adamw, fit, fit_ensemble, warmup_cosine, warmup_linear
+from minicosm.training import adam, adamw, fit, fit_ensemble, muon, warmup_cosine, warmup_linear
 from minicosm.training.progress import note
 
 
@@ -171,3 +171,53 @@ def test_bad_steps_and_chunk_are_named():
         fit(problem(0), START, optax.sgd(0.1), -1, jax.random.key(0))
     with pytest.raises(ValueError, match="chunk is 0"):
         fit(problem(0), START, optax.sgd(0.1), 5, jax.random.key(0), chunk=0)
+
+
+def test_what_a_watcher_measures_joins_the_history():
+    loss, key = problem(0), jax.random.key(3)
+    params, history = fit(
+        loss, START, adam(0.1, 7, 2), 7, key, chunk=3,
+        watch=lambda p, done: {"size": jnp.sum(p["w"] ** 2), "both": np.array([done, -done])},
+    )  # fmt: skip
+    np.testing.assert_allclose(history["size"][-1], jnp.sum(params["w"] ** 2))
+    np.testing.assert_array_equal(history["both"], [[3, -3], [6, -6], [7, -7]])
+
+
+def test_a_run_that_measures_something_else_is_not_continued(tmp_path):
+    loss, optimiser, key = problem(0), adam(0.1, 6, 2), jax.random.key(3)
+    run = {"chunk": 3, "checkpoint": tmp_path / "run.npz"}
+    fit(loss, START, optimiser, 3, key, **run)
+    with pytest.raises(ValueError, match="this run measures step, loss, worst, size; the one"):
+        fit(loss, START, optimiser, 6, key, watch=lambda p, done: {"size": 1.0}, **run)
+
+
+def test_the_same_optimiser_is_made_once():
+    """A new one would compile the training loop again."""
+    assert adam(0.1, 7, 2) is adam(0.1, 7, 2) and adam(0.1, 7, 2) is not adam(0.2, 7, 2)
+    assert adam({"w": 0.1, "b": 0.2}, 7, 2) is adam({"w": 0.1, "b": 0.2}, 7, 2)
+    assert adamw(0.1, 7, 2) is adamw(0.1, 7, 2) and adamw(0.1, 7, 2) is not adamw(0.1, 8, 2)
+
+
+def test_muon_moves_all_directions_of_a_matrix_alike_and_the_rest_by_adam():
+    model = transformer(jax.random.key(0))
+    gradient = jax.tree.map(
+        lambda leaf: jax.random.normal(jax.random.key(leaf.size), leaf.shape), model
+    )
+    optimiser = muon(0.02, 10, 0, rest=0.005)
+    updates, _ = optimiser.update(gradient, optimiser.init(model), model)
+    layers = updates.layers
+    width = model.config.width
+    for matrix in (
+        layers.attention.qkv[0, :, 1].reshape(width, -1),
+        layers.attention.out[0].reshape(-1, width),
+        layers.mlp.up[0],
+        layers.mlp.down[-1],
+    ):
+        sigma = np.linalg.svd(np.asarray(matrix), compute_uv=False)
+        assert sigma.max() / sigma.min() < 3
+    given = np.linalg.svd(np.asarray(gradient.layers.mlp.down[-1]), compute_uv=False)
+    assert given.max() / given.min() > 2
+    # Adam's first step has the sign of the gradient and one size for all (its own is Nesterov's).
+    step = np.asarray(updates.token_embedding / -np.sign(gradient.token_embedding))
+    np.testing.assert_allclose(step, step[0, 0], rtol=1e-3)
+    assert 0.005 <= step[0, 0] < 0.01

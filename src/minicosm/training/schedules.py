@@ -1,6 +1,11 @@
-"""Learning rates that warm up and decay, and the optimisers built on them."""
+"""Learning rates that warm up and decay, and the optimisers built on them.
 
-from typing import Literal
+Asked for the same optimiser twice, the functions return the same object, so that `fit` does not
+compile its loop again.
+"""
+
+from functools import cache
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -42,6 +47,14 @@ def adam(rates: PyTree, steps: int, warmup: int) -> optax.GradientTransformation
     """Adam with `warmup_linear`; `rates` is the peak rate, or a tree of them whose leaves stand for
     whole subtrees of the parameters (`{"head": 0.01, "prompt": 0.3}`)."""
 
+    leaves, tree = jax.tree.flatten(rates)
+    return _adam(tuple(leaves), tree, steps, warmup)
+
+
+@cache
+def _adam(leaves: tuple, tree: Any, steps: int, warmup: int) -> optax.GradientTransformation:
+    rates = jax.tree.unflatten(tree, leaves)
+
     def scale(updates, params=None):
         return jax.tree.map(
             lambda rate, part: jax.tree.map(lambda u: -rate * u, part), rates, updates
@@ -54,6 +67,7 @@ def adam(rates: PyTree, steps: int, warmup: int) -> optax.GradientTransformation
     )
 
 
+@cache
 def adamw(
     peak: float,
     steps: int,
@@ -74,6 +88,7 @@ def adamw(
     return optimiser if clip is None else optax.chain(optax.clip_by_global_norm(clip), optimiser)
 
 
+@cache
 def muon(
     peak: float, steps: int, warmup: int, *, rest: float, decay: Decay = "cosine"
 ) -> optax.GradientTransformation:

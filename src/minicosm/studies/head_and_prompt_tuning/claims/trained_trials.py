@@ -108,7 +108,7 @@ def _trial(
         tasks=TASKS[profile] if tasks is None else tasks,
         pretraining=recipe,
         tuning=tuning,
-        early_prompts=(1, 3) if early else (),
+        early_prompts=(1, 2) if early else (),
         **which,
     )
     return Trial(run, config)

@@ -1,7 +1,7 @@
 """A Transformer pretrained by masked prediction on one world, and how far it is from the exact model."""
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,8 +42,8 @@ class Pretraining:
     rate: float = 0.3
     corruption: Corruption = "mask"
     exact: bool = True
-    steps: int = 2500
-    batch: int = 16
+    steps: int = 3000
+    batch: int = 8
     length: int = 128
     optimiser: Literal["adamw", "muon"] = "muon"
     peak: float = 0.02
@@ -54,7 +54,7 @@ class Pretraining:
     documents: int = 0
     """Documents of a fixed corpus; 0: every sequence is new."""
     document_length: int = 10_240
-    checkpoints: int = 10
+    checkpoints: int = 6
     """How many times the model is measured on the way."""
 
 
@@ -77,9 +77,7 @@ def transformer_config(recipe: Pretraining, vocab: int) -> TransformerConfig:
     return TransformerConfig(vocab, norm=recipe.norm, **shape)
 
 
-@cache
 def optimiser_of(recipe: Pretraining) -> optax.GradientTransformation:
-    """Made once per recipe: a new optimiser would compile the training loop again."""
     when: dict[str, Any] = {"steps": recipe.steps, "warmup": recipe.warmup, "decay": recipe.decay}
     if recipe.optimiser == "muon":
         return muon(recipe.peak, rest=recipe.rest, **when)

@@ -21,14 +21,13 @@ accuracy of the first task's prompt on the models of some of them.
 
 import operator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Float, Int, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead
@@ -87,12 +86,12 @@ class Tuning:
     head_batch: int = 128
     head_rate: float = 0.01
     prompt_length: int = 20
-    prompt_steps: int = 500
-    prompt_warmup: int = 50
-    prompt_batch: int = 64
+    prompt_steps: int = 1000
+    prompt_warmup: int = 100
+    prompt_batch: int = 16
     prompt_rate: float = 0.01
-    fine_steps: int = 200
-    fine_batch: int = 32
+    fine_steps: int = 300
+    fine_batch: int = 16
     fine_rate: float = 1e-3
 
 
@@ -165,15 +164,6 @@ def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
     }
     steps.end()
     return TrialResult({"hidden": config.hidden, "memory": config.memory, **numbers}, arrays)
-
-
-@cache
-def optimisers(tuning: Tuning) -> tuple[optax.GradientTransformation, ...]:
-    """For prompts and for all weights, made once: a new one would compile the training loop again."""
-    return (
-        adam(tuning.prompt_rate, tuning.prompt_steps, tuning.prompt_warmup),
-        adamw(tuning.fine_rate, tuning.fine_steps, tuning.fine_steps // 10),
-    )
 
 
 class Steps:
@@ -359,7 +349,6 @@ def tune_prompts(
     tokens = jnp.asarray(data.tokens, jnp.int32)
     found: dict[str, list] = {"exact_prompt": exact.accuracy.tolist()}
     rows: list[dict[str, float]] = []
-    prompt_adam, fine_adam = optimisers(tuning)
 
     def tune(model: Transformer, labels: Int[jax.Array, " n"], i: int, file: str):
         """Task i's prompt on a model: the laws at the mask behind it, and the test accuracy."""
@@ -371,7 +360,7 @@ def tune_prompts(
         classifier, _ = fit(
             TuningLoss(model, tokens[train], labels[train], True, tuning.prompt_batch),
             {"prompt": start},
-            prompt_adam,
+            adam(tuning.prompt_rate, tuning.prompt_steps, tuning.prompt_warmup),
             tuning.prompt_steps,
             jax.random.fold_in(tune_key, i),
             chunk=max(1, tuning.prompt_steps // 5),
@@ -393,7 +382,7 @@ def tune_prompts(
             tuning,
         )
         tuned = _fine_tune(
-            config, models[0], tokens, labels, fine_adam, jax.random.fold_in(fine_key, i), steps
+            config, models[0], tokens, labels, jax.random.fold_in(fine_key, i), steps
         )
         row = {
             "trained_prompt": tested,
@@ -418,13 +407,13 @@ def tune_prompts(
     return found
 
 
-def _fine_tune(config, model, tokens, labels, optimiser, key, steps: Steps) -> float:
+def _fine_tune(config, model, tokens, labels, key, steps: Steps) -> float:
     """All weights and a linear head, trained on one task: the test accuracy."""
     tuning = config.tuning
     (model, classifier), _ = fit(
         FineTuningLoss(tokens[: tuning.train], labels[: tuning.train], True, tuning.fine_batch),
         (model, Classifier(fresh_linear_head(config.vocab))),
-        optimiser,
+        adamw(tuning.fine_rate, tuning.fine_steps, tuning.fine_steps // 10),
         tuning.fine_steps,
         key,
         chunk=max(1, tuning.fine_steps // 2),

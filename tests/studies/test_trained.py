@@ -1,0 +1,142 @@
+"""Pretrained models at their smallest: the promised numbers, continuation after a kill, and what a
+prompt does to the exact model."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from minicosm.lab.claims import silent
+from minicosm.studies.head_and_prompt_tuning.claims import trained_trials
+from minicosm.studies.head_and_prompt_tuning.experiments import pretraining, prompt_effect, trained
+from minicosm.worlds import HMM
+
+RECIPE = pretraining.Pretraining(
+    width=8, heads=2, steps=6, warmup=1, checkpoints=3, batch=2, length=12
+)
+TUNING = trained.Tuning(
+    length=13, train=120, validation=20, test=60, head_steps=20, head_warmup=2, prompt_length=3,
+    prompt_steps=4, prompt_warmup=1, prompt_batch=8, fine_steps=2, fine_batch=4,
+)  # fmt: skip
+VANILLA = trained.TrainedTuning(
+    hidden=5, tasks=2, early_prompts=(1,), pretraining=RECIPE, tuning=TUNING
+)
+
+
+@pytest.fixture(scope="module")
+def vanilla(tmp_path_factory):
+    return trained.run(VANILLA, silent, tmp_path_factory.mktemp("vanilla"))
+
+
+def test_a_vanilla_trial_has_all_arms_of_every_task(vanilla):
+    numbers = vanilla.numbers
+    for name in (
+        "majority", "trained_head", "trained_best", "trained_prompt", "trained_prompt_refit",
+        "fine_tuned", "exact_head", "exact_best", "exact_prompt", "first_tokens", "histogram",
+        "posterior", "prompt_change", "prompt_misfit", "relevant_before", "relevant_after",
+    ):  # fmt: skip
+        assert np.shape(numbers[name]) == (2,), name
+        assert np.isfinite(numbers[name]).all() and (np.array(numbers[name]) >= 0).all()
+    assert (np.array(numbers["posterior"]) >= np.array(numbers["majority"]) - 0.05).all()
+    assert np.shape(numbers["early_prompt"]) == (1,)
+    assert 0 < numbers["mask_tv"] < 1 and numbers["held_out"] > 0
+    assert vanilla.arrays["checkpoint_best"].shape == (3, 2)
+    np.testing.assert_array_equal(vanilla.arrays["checkpoint_step"], [2, 4, 6])
+
+
+def test_a_trial_continues_from_its_folder(vanilla, tmp_path):
+    """Stopped in the middle of the tuning and started again, it comes to the same numbers."""
+
+    class Killed(Exception):
+        pass
+
+    def until(done, total, note=""):
+        if "prompt of task 2" in note:
+            raise Killed
+
+    with pytest.raises(Killed):
+        trained.run(VANILLA, until, tmp_path)
+    assert (tmp_path / "pretraining.npz").exists()
+    again = trained.run(VANILLA, silent, tmp_path)
+    assert again.numbers == vanilla.numbers
+
+
+def test_a_trial_with_memory_has_attention_heads(tmp_path):
+    config = replace(VANILLA, hidden=2, memory=2, early_prompts=())
+    numbers = trained.run(config, silent, tmp_path).numbers
+    for name in ("trained_attention", "exact_attention", "trained_mean", "exact_mean"):
+        assert np.shape(numbers[name]) == (2,), name
+    assert "trained_prompt" not in numbers
+
+
+def test_the_fitted_prior_is_found_on_the_exact_model():
+    """Outputs of the exact model with some law of H_1 are explained by that law."""
+    with jax.enable_x64(True):
+        world = HMM.random(
+            jax.random.key(0),
+            hidden=4,
+            vocab=6,
+            emission_temperature=0.5,
+            transition_temperature=0.5,
+        )
+    rng = np.random.default_rng(0)
+    messages, prior = rng.dirichlet(np.ones(4), 300), np.array([0.5, 0.3, 0.15, 0.05])
+    laws = prompt_effect.shifted(world, messages, prior)
+    np.testing.assert_allclose(prompt_effect.fitted_prior(world, messages, laws), prior, atol=2e-3)
+    mu = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0]])
+    bare = prompt_effect.shifted(world, messages, np.asarray(world.first))
+    found = prompt_effect.prompt_effect(world, messages, mu, bare, laws, prior)
+    assert found["prompt_misfit"] < 1e-3 < found["prompt_change"]
+    joint = messages * prior
+    expected = (joint[:, :2].sum(1) / joint.sum(1)).mean()
+    np.testing.assert_allclose(found["relevant_after"], expected, atol=2e-3)
+    np.testing.assert_allclose(found["relevant_exact"], expected)
+
+
+def test_the_law_at_the_mask_is_the_models_own():
+    from minicosm.models import Transformer
+
+    config = pretraining.transformer_config(RECIPE, 5)
+    model = Transformer(config, key=jax.random.key(0))
+    tokens = np.random.default_rng(0).integers(0, 5, (3, 7))
+    prompt = np.random.default_rng(1).normal(size=(2, 8)).astype(np.float32)
+    observed = np.arange(7) > 0
+    found = pretraining.outputs_at_mask(model, tokens, prompt)
+    everywhere = pretraining.outputs_everywhere(model, tokens)
+    for x, with_prompt, whole in zip(tokens, found, everywhere, strict=True):
+        rows = model.embed(x, observed)
+        np.testing.assert_allclose(whole, model.predict(rows), atol=1e-6)
+        behind = model.predict(np.concatenate([prompt, rows]))[2]
+        np.testing.assert_allclose(with_prompt, behind, atol=1e-6)
+
+
+def test_options_choose_sizes_and_counts():
+    found = trained_trials.left_trials("laptop", 0, sizes=(4, 25), pretrainings=2, steps=7)
+    assert list(found) == ["|H|=4 #1", "|H|=4 #2", "|H|=25 #1", "|H|=25 #2"]
+    assert found["|H|=25 #1"].config.pretraining.steps == 7
+    for bad in (
+        {"sizes": (1,)},
+        {"sizes": (8, 8)},
+        {"pretrainings": 0},
+        {"steps": 0},
+        {"tasks": 0},
+    ):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            trained_trials.left_trials("laptop", 0, **bad)
+    paper = trained_trials.right_trials("paper", 0)["|M|=2 #1"].config.pretraining
+    assert (paper.layers, paper.width, paper.documents, paper.steps) == (6, 768, 5000, 37_500)
+
+
+def test_both_panels_share_the_trials_of_a_size():
+    left, right = (
+        f("laptop", 0) for f in (trained_trials.left_trials, trained_trials.right_trials)
+    )
+    assert left["|H|=8 #1"] == right["|H|=8 #1"]
+
+
+def test_worlds_are_the_unit_of_an_interval(vanilla):
+    """Tasks of one world are averaged before worlds are compared."""
+    results = {"|H|=5 #1": vanilla, "|H|=5 #2": vanilla}
+    found = trained_trials.by_size(results)[5]["trained_head"]
+    np.testing.assert_allclose(found, [np.mean(vanilla.numbers["trained_head"])] * 2)
