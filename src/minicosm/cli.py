@@ -116,6 +116,8 @@ class Check:
         _require_seed(self.seed)
         selection = select(STUDIES, self.names)
         store = Store(home())
+        # Compiled programs are kept as well: compiling a Transformer's step takes 10 s or more.
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(store.path.absolute() / "compiled"))
         try:
             checked = check(
                 selection,

@@ -113,7 +113,7 @@ def test_the_law_at_the_mask_is_the_models_own():
 
 def test_options_choose_sizes_and_counts():
     found = trained_trials.left_trials("laptop", 0, sizes=(4, 25), pretrainings=2, steps=7)
-    assert list(found) == ["|H|=4 #1", "|H|=4 #2", "|H|=25 #1", "|H|=25 #2"]
+    assert list(found) == ["|H|=4 #1", "|H|=25 #1", "|H|=4 #2", "|H|=25 #2"]
     assert found["|H|=25 #1"].config.pretraining.steps == 7
     for bad in (
         {"sizes": (1,)},

@@ -2,7 +2,8 @@
 
 A trial is one world with its pretrained model and several tasks. Tasks of one world are not
 independent, so every number is averaged over the tasks of its world first: intervals and counts are
-over worlds.
+over worlds. Trials are listed world by world, not size by size: programs of one size are compiled
+once, by the first of them, and kept in the store.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from .checks import Results
 
 SIZES = {"smoke": (25,), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}
 MEMORY = {"smoke": (3,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}
-PRETRAININGS = {"smoke": 2, "laptop": 5, "paper": 20}
+PRETRAININGS = {"smoke": 2, "laptop": 3, "paper": 20}
 TASKS = {"smoke": 1, "laptop": 3, "paper": 1}
 STATES = 4  # of a world with memory
 EARLY = (15, 25)  # sizes at which prompts are also tuned on early checkpoints
@@ -37,8 +38,8 @@ def left_trials(
         f"|H|={hidden} #{member + 1}": _trial(
             profile, seed, tasks, steps, hidden=hidden, member=member
         )
-        for hidden in sizes
         for member in range(_count(profile, pretrainings))
+        for hidden in sizes
     }
 
 
@@ -54,8 +55,8 @@ def right_trials(
     """Worlds with memory, and vanilla worlds with as many states in total."""
     values = MEMORY[profile] if memory is None else _positive("memory", memory)
     found = {}
-    for value in values:
-        for member in range(_count(profile, pretrainings)):
+    for member in range(_count(profile, pretrainings)):
+        for value in values:
             found[f"|M|={value} #{member + 1}"] = _trial(
                 profile, seed, tasks, steps, hidden=STATES, memory=value, member=member
             )
