@@ -221,3 +221,20 @@ def test_muon_moves_all_directions_of_a_matrix_alike_and_the_rest_by_adam():
     step = np.asarray(updates.token_embedding / -np.sign(gradient.token_embedding))
     np.testing.assert_allclose(step, step[0, 0], rtol=1e-3)
     assert 0.005 <= step[0, 0] < 0.01
+
+
+def test_accumulated_gradients_are_the_mean_over_the_split_keys():
+    loss, optimiser, key = problem(0), adam(0.1, 5, 2), jax.random.key(3)
+
+    def together(params, key, step):
+        values, metrics = jax.vmap(lambda k: loss(params, k, step))(jax.random.split(key, 4))
+        return jnp.mean(values), jax.tree.map(jnp.mean, metrics)
+
+    params, history = fit(loss, START, optimiser, 5, key, chunk=2, accumulate=4)
+    expected, same = fit(together, START, optimiser, 5, key, chunk=2)
+    for name in START:
+        np.testing.assert_allclose(params[name], expected[name], rtol=1e-5)
+    for name in ("loss", "worst"):
+        np.testing.assert_allclose(history[name], same[name], rtol=1e-5)
+    with pytest.raises(ValueError, match="accumulate is 0"):
+        fit(loss, START, optimiser, 5, key, accumulate=0)

@@ -31,6 +31,7 @@ def fit(
     key: PRNGKeyArray,
     *,
     chunk: int = 500,
+    accumulate: int = 1,
     progress: Report | None = None,
     watch: Watch | None = None,
     trainable: PyTree = eqx.is_inexact_array,
@@ -42,7 +43,9 @@ def fit(
 
     Step i sees the key `fold_in(key, i)`, so a run does not depend on `chunk`. `loss` may be an
     Equinox module: its arrays (a fixed data set) are then arguments of the compiled program, not
-    constants of it. Only the leaves of `params` that `trainable` selects are changed.
+    constants of it. Only the leaves of `params` that `trainable` selects are changed. With
+    `accumulate`, a step takes the mean of the gradients (and metrics) of so many calls of `loss`, with
+    keys split from its own: a large batch in pieces that stay in the cache.
 
     Returns the parameters and the history: for "loss" and every metric its mean over each chunk,
     with "step", the number of steps done at the end of the chunk. At those moments:
@@ -63,9 +66,9 @@ def fit(
     `sharding` is a mesh with the axis "batch": the sequences of a batch that an objective of
     `training.objectives` draws are divided among its devices.
     """
-    _check(steps, chunk)
+    _check(steps, chunk, accumulate)
     mesh = None if sharding is None else devices.check_mesh(sharding, None)
-    run = (chunk, progress, watch, trainable, target, checkpoint, mesh)
+    run = (chunk, accumulate, progress, watch, trainable, target, checkpoint, mesh)
     return _fit(loss, params, optimiser, steps, key, *run, ensemble=False)
 
 
@@ -77,6 +80,7 @@ def fit_ensemble(
     keys: Key[Array, " members"],
     *,
     chunk: int = 500,
+    accumulate: int = 1,
     progress: Report | None = None,
     watch: Watch | None = None,
     trainable: PyTree = eqx.is_inexact_array,
@@ -92,20 +96,22 @@ def fit_ensemble(
     train on until then. `sharding` may have the axis "ensemble", over which the members are divided,
     and the axis "batch".
     """
-    _check(steps, chunk)
+    _check(steps, chunk, accumulate)
     mesh = None if sharding is None else devices.check_mesh(sharding, keys.shape[0])
-    run = (chunk, progress, watch, trainable, target, checkpoint, mesh)
+    run = (chunk, accumulate, progress, watch, trainable, target, checkpoint, mesh)
     return _fit(loss, params, optimiser, steps, keys, *run, ensemble=True)
 
 
-def _check(steps: int, chunk: int) -> None:
+def _check(steps: int, chunk: int, accumulate: int) -> None:
     if steps < 0 or chunk < 1:
         raise ValueError(f"steps is {steps} and chunk is {chunk}; need steps >= 0 and chunk >= 1")
+    if accumulate < 1:
+        raise ValueError(f"accumulate is {accumulate}; it must be at least 1")
 
 
 def _fit(
     loss, params, optimiser, steps, key,
-    chunk, progress, watch, trainable, target, path, mesh, *, ensemble,
+    chunk, accumulate, progress, watch, trainable, target, path, mesh, *, ensemble,
 ):  # fmt: skip
     loss, params = jax.tree.map(_as_jax, (loss, params))
     learned, fixed = eqx.partition(params, trainable)
@@ -113,9 +119,9 @@ def _fit(
     history: History = {}
     done, name = 0, ""
     if path is not None:
-        step = (loss, learned, fixed, state, key, jnp.asarray(0), optimiser, 1, ensemble, None)
+        step = (loss, learned, fixed, state, key, jnp.asarray(0), optimiser, 1, accumulate)
         arrays = eqx.filter((loss, params, key), eqx.is_array)
-        program = _chunk.lower(*step).as_text()  # type: ignore[attr-defined]
+        program = _chunk.lower(*step, ensemble, None).as_text()  # type: ignore[attr-defined]
         name = disk.fingerprint(program, arrays)
         found = disk.load(path, name, learned, state)
         if found is not None:
@@ -129,7 +135,7 @@ def _fit(
             with devices.on(mesh):
                 learned, state, metrics = _chunk(
                     loss, learned, fixed, state, key, jnp.asarray(done), optimiser, length,
-                    ensemble, mesh,
+                    accumulate, ensemble, mesh,
                 )  # fmt: skip
             row = {m: np.asarray(value) for m, value in metrics.items()}
             done += length
@@ -140,7 +146,7 @@ def _fit(
             if path is not None:
                 disk.save(path, name, disk.Progress(learned, state, history, done))
             if progress is not None:
-                tell(progress, done, steps, length, time.perf_counter() - start, row)
+                tell(progress, done, steps, accumulate * length, time.perf_counter() - start, row)
             if ctrl_c.pressed:
                 raise Stopped(eqx.combine(learned, fixed), history, done, steps)
     return eqx.combine(learned, fixed), history
@@ -172,17 +178,30 @@ def _reached(history: History, target: Mapping[str, float] | None) -> bool:
 
 
 @eqx.filter_jit
-def _chunk(loss, learned, fixed, state, key, start, optimiser, length, ensemble, mesh):
+def _chunk(loss, learned, fixed, state, key, start, optimiser, length, accumulate, ensemble, mesh):
     """`length` steps from step `start`; module-level, so that equal shapes compile once."""
 
     def member(loss, learned, fixed, state, key):
         def step(carry, i):
             learned, state = carry
 
-            def objective(learned):
-                return loss(eqx.combine(learned, fixed), jax.random.fold_in(key, i), i)
+            def call(key):
+                def objective(learned):
+                    return loss(eqx.combine(learned, fixed), key, i)
 
-            (value, metrics), gradient = jax.value_and_grad(objective, has_aux=True)(learned)
+                return jax.value_and_grad(objective, has_aux=True)(learned)
+
+            def add(total, key):
+                found, gradient = call(key)
+                return jax.tree.map(jnp.add, total, gradient), found
+
+            if accumulate == 1:
+                (value, metrics), gradient = call(jax.random.fold_in(key, i))
+            else:
+                keys = jax.random.split(jax.random.fold_in(key, i), accumulate)
+                total, found = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, learned), keys)
+                value, metrics = jax.tree.map(lambda m: jnp.mean(m, axis=0), found)
+                gradient = jax.tree.map(lambda g: g / accumulate, total)
             updates, state = optimiser.update(gradient, state, learned)
             return (optax.apply_updates(learned, updates), state), {"loss": value, **metrics}
 
