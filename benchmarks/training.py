@@ -6,18 +6,25 @@ of the turns counts: in processor time on one core, which other work on the mach
 in wall time on several. Compilation is left out and printed apart.
 
 Training steps: 2 layers, 4 heads, an MLP of 4 x width, 10 tokens, batches of 32 x 128, 15% of the
-positions masked, AdamW, float32, no dropout. Ours is `MaskedObjective` on a corpus, by `fit`, with the
-gradient added up over pieces of 8 sequences: drawing and masking the sequences is part of its time.
-Hugging Face's takes the same ready batch every time.
+positions masked, AdamW, float32, no dropout. Ours is `MaskedObjective` on a corpus, by `fit`: drawing
+and masking the sequences is part of its time. Hugging Face's takes the same ready batch every time.
+
+JAX is told to make a device of every core, and the batch (or the ensemble) is divided among them by a
+mesh: XLA uses several cores only inside large operations. Gradients are added up over two halves of the
+batch, so that what a core stores for the backward pass stays in its cache. The trials one after another
+run in a process of their own, where JAX has both cores as one device, as it does by default.
 """
 
 import argparse
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-VOCAB, LAYERS, HEADS, LENGTH, BATCH, PIECES, RATE = 10, 2, 4, 128, 32, 4, 0.15
+VOCAB, LAYERS, HEADS, LENGTH, BATCH, PIECES, RATE = 10, 2, 4, 128, 32, 2, 0.15
+MEMBERS, STEPS = 8, 40
 Run = Callable[[], Any]
 
 
@@ -31,7 +38,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--widths", type=int, nargs="+", help="default: 32 64 128 256")
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--turns", type=int, help="default: 5, or 3 if quick")
-    parser.add_argument("--part", choices=("steps", "ensemble", "both"), default="both")
+    parser.add_argument(
+        "--part",
+        choices=("steps", "ensemble", "both", "alone"),
+        default="both",
+        help="alone: only the trials one after another",
+    )
     a = parser.parse_args()
     a.widths = a.widths or ([32, 128] if a.quick else [32, 64, 128, 256])
     a.turns = a.turns or (3 if a.quick else 5)
@@ -58,14 +70,22 @@ def matmul_flops(width: int) -> int:
     return 6 * BATCH * LENGTH * (LAYERS * layer + width * VOCAB)
 
 
-def objective(seed: int = 0):
+def mesh(axis: str):
+    """All devices along one axis, or None if there is one."""
+    import jax
+
+    count = jax.device_count()
+    return jax.make_mesh((count,), (axis,)) if count > 1 else None
+
+
+def objective(seed: int = 0, pieces: int = PIECES):
     import jax
 
     from minicosm.training import MaskedObjective
 
     corpus = jax.random.randint(jax.random.key(seed), (1024, LENGTH), 0, VOCAB)
     return MaskedObjective(
-        corpus=corpus, length=LENGTH, batch=BATCH // PIECES, rate=RATE, measure=False
+        corpus=corpus, length=LENGTH, batch=BATCH // pieces, rate=RATE, measure=False
     )
 
 
@@ -82,7 +102,10 @@ def our_steps(config, steps: int) -> tuple[Run, float]:
 
     def run():
         key = jax.random.key(2)
-        return fit(loss, model, optimiser, steps, key, chunk=steps, accumulate=PIECES)
+        return fit(
+            loss, model, optimiser, steps, key,
+            chunk=steps, accumulate=PIECES, sharding=mesh("batch"),
+        )  # fmt: skip
 
     times = []
     for _ in range(2):
@@ -183,43 +206,67 @@ def compare_steps(a: argparse.Namespace) -> None:
     )
 
 
-def compare_ensemble(a: argparse.Namespace, width: int, members: int = 8) -> None:
+def trials(width: int, members: int):
+    """Losses, models and keys of some trials; a batch is 8 sequences, as in the studies."""
+    import jax
+
+    from minicosm.models import Transformer, TransformerConfig
+
+    config = TransformerConfig(VOCAB, layers=LAYERS, heads=HEADS, width=width, max_length=LENGTH)
+    keys = jax.random.split(jax.random.key(3), members)
+    losses = [objective(seed, pieces=4) for seed in range(members)]
+    return losses, [Transformer(config, key=key) for key in keys], keys
+
+
+def alone(a: argparse.Namespace, width: int) -> float:
+    """Seconds of the trials one after another."""
+    import optax
+
+    from minicosm.training import fit
+
+    optimiser, each = optax.adamw(1e-3), list(zip(*trials(width, MEMBERS), strict=True))
+
+    def run():
+        for loss, model, key in each:
+            fit(loss, model, optimiser, STEPS, key, chunk=STEPS)
+
+    return take_turns({"alone": run}, a.turns, a.cores)["alone"]
+
+
+def compare_ensemble(a: argparse.Namespace, width: int) -> None:
     import equinox as eqx
     import jax
     import jax.numpy as jnp
     import optax
 
-    from minicosm.models import Transformer, TransformerConfig
-    from minicosm.training import fit, fit_ensemble
+    from minicosm.training import fit_ensemble
 
-    steps, optimiser = 8, optax.adamw(1e-3)
-    config = TransformerConfig(VOCAB, layers=LAYERS, heads=HEADS, width=width, max_length=LENGTH)
-    keys = jax.random.split(jax.random.key(3), members)
-    losses = [objective(seed) for seed in range(members)]
-    models = [Transformer(config, key=key) for key in keys]
+    losses, models, keys = trials(width, MEMBERS)
     loss, model = jax.tree.map(
         lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0],
         *zip(losses, models, strict=True),
     )
+    optimiser = optax.adamw(1e-3)
 
-    def one_by_one():
-        for loss, model, key in zip(losses, models, keys, strict=True):
-            fit(loss, model, optimiser, steps, key, chunk=steps, accumulate=PIECES)
+    def run():
+        fit_ensemble(loss, model, optimiser, STEPS, keys, chunk=STEPS, sharding=mesh("ensemble"))
 
-    runs = {
-        "one by one": one_by_one,
-        "ensemble": lambda: fit_ensemble(
-            loss, model, optimiser, steps, keys, chunk=steps, accumulate=PIECES
-        ),
-    }
-    best = take_turns(runs, a.turns, a.cores)
-    ratio = best["one by one"] / best["ensemble"]
-    print(f"{members} trials at width {width}: the ensemble is {ratio:.2f} x one after another")
+    together = take_turns({"ensemble": run}, a.turns, a.cores)["ensemble"]
+    command = [sys.executable, __file__, "--part", "alone", "--widths", str(width)]
+    command += ["--turns", str(a.turns), "--cores", str(a.cores)]
+    apart = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    print(f"{MEMBERS} trials at width {width}: the ensemble is {apart / together:.2f} x one by one")
 
 
 def main() -> None:
     a = arguments()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-a.cores :])
+    import jax
+
+    if a.part == "alone":
+        print(alone(a, a.widths[0]))
+        return
+    jax.config.update("jax_num_cpu_devices", a.cores)
     clock = "processor time" if a.cores == 1 else "wall time"
     print(f"{a.cores} core{'s' * (a.cores > 1)}, {clock}, best of {a.turns} turns")
     if a.part != "ensemble":
