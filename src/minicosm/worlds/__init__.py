@@ -1,5 +1,7 @@
 """Worlds: what generates the data, and everything exact about it."""
 
+from .dyck import ClosingFloor, ClosingQuery, Dyck, DyckSample
+from .dyck_complete import CompleteDyck
 from .generators import (
     CoveredWorld,
     RecoverableWorld,
@@ -30,7 +32,12 @@ from .violations import (
 
 __all__ = [
     "HMM",
+    "ClosingFloor",
+    "ClosingQuery",
+    "CompleteDyck",
     "CoveredWorld",
+    "Dyck",
+    "DyckSample",
     "Interval",
     "Latent",
     "MemoryHMM",
