@@ -14,10 +14,25 @@ STUDY = Study(
         "of a hidden variable; the model outputs exact conditionals and is frozen. When does a head "
         "on its outputs, with a soft prompt or without, compute the label? Every statement of the "
         "paper is run on random worlds in double precision, beside the statements that are wrong as "
-        "printed, and the paper's experiments are run on the exact model with the controls they need."
+        "printed, and the paper's experiments are run on the exact model and on pretrained Transformers, "
+        "with the controls they need."
     ),
     code=(
-        "minicosm.worlds",
+        *(
+            f"minicosm.worlds.{name}"
+            for name in (
+                "arrays",
+                "chain",
+                "draws",
+                "generators",
+                "hmm",
+                "losses",
+                "markov",
+                "memory",
+                "tasks",
+                "violations",
+            )  # fmt: skip
+        ),
         "minicosm.models",
         "minicosm.training",
         "minicosm.adaptation",

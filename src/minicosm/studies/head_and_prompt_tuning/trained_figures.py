@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, PURPLE, GREY = PALETTE
 
 
-def _lines(ax: Any, x: list, numbers: list[dict], lines: tuple) -> None:
-    for name, label, colour, style in lines:
+def _lines(ax: Any, x: list, numbers: list[dict], lines: tuple, first: int = 0) -> None:
+    """Means with intervals, side by side so that the intervals can be told apart; lines without
+    round marks (controls) have means only."""
+    for i, (name, label, colour, style) in enumerate(lines, first):
         hollow = {"mfc": "none"} if style.endswith("--") else {}
         columns = [n[name] for n in numbers]
-        curve(ax, x, columns, label, color=colour, fmt=style, ms=4, **hollow)
+        if style.startswith("o"):
+            place = np.asarray(x) + 0.3 * (i - 1.5)
+            curve(ax, place, columns, label, color=colour, fmt=style, ms=4, **hollow)
+        else:
+            ax.plot(x, [100 * np.mean(c) for c in columns], style, ms=4, color=colour, label=label)
 
 
 def trained_left(results: Results) -> "Figure":
@@ -53,7 +59,7 @@ def trained_left(results: Results) -> "Figure":
     ax.text(TOKENS, 0.02, " 10 tokens", transform=ax.get_xaxis_transform(), fontsize=8)
     ax.set_xlabel("hidden states |H|")
     ax.set_ylabel("test accuracy (%)")
-    ax.set_ylim(None, 102)
+    ax.set_ylim(50, 102)
     beside(ax)
     return fig
 
@@ -78,11 +84,11 @@ def trained_right(results: Results) -> "Figure":
         ("trained_head", "no memory, head, pretrained", ORANGE, "o-"),
         ("exact_head", "no memory, head, exact", ORANGE, "o--"),
     )
-    _lines(ax, sizes, vanilla, lines)
+    _lines(ax, sizes, vanilla, lines, first=2)
     ax.set_xlabel("states in total, |M||H|")
     ax.set_ylabel("test accuracy (%)")
     ax.set_xticks(sizes)
-    ax.set_ylim(None, 102)
+    ax.set_ylim(50, 102)
     beside(ax)
     return fig
 
@@ -184,5 +190,6 @@ def prompt_effect(results: Results) -> "Figure":
         _lines(ax, sizes, [found[s] for s in sizes], lines)
         ax.set_xlabel("hidden states |H|")
         ax.set_ylabel(label)
+        ax.set_ylim(0, 100)
         ax.legend(fontsize=8)
     return fig
