@@ -31,7 +31,7 @@ STUDY = Study(
                 "memory",
                 "tasks",
                 "violations",
-            )  # fmt: skip
+            )
         ),
         "minicosm.models",
         "minicosm.training",
