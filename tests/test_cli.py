@@ -60,7 +60,7 @@ def claims(study, expected_of_loaded="fails"):
 
 
 def dice(**options):
-    return claims(Study("dice", "Dice", "On Dice, 1906", "Toys.", code=("test_cli",)), **options)
+    return claims(Study("dice", "Dice", "On Dice, 1906", "Toys."), **options)
 
 
 def use(monkeypatch, *studies):
@@ -241,7 +241,7 @@ def test_options_go_to_the_claims_that_have_them_and_stay_with_their_verdicts(ru
 OWN = """
 from minicosm.lab import Outcome, Study
 
-STUDY = Study("own", "Own", "me", "Mine.", code=(__name__,))
+STUDY = Study("own", "Own", "me", "Mine.")
 
 
 def trials(profile, seed):

@@ -1,6 +1,4 @@
-"""Claims, estimates and code versions."""
-
-import sys
+"""Claims and estimates."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from minicosm.lab import Claim, Estimate, LabError, Outcome, Study, Table
+from minicosm.lab import Claim, Estimate, Outcome, Study, Table
 from minicosm.lab.encoding import canonical, decode, encode
 from minicosm.lab.numbers import number, seconds
 from minicosm.lab.report import prose
@@ -65,28 +63,6 @@ def test_malformed_outcomes_and_tables_are_refused():
         Outcome("maybe", {})
     with pytest.raises(ValueError, match="row 1"):
         Table("t", ("a", "b"), ((1, 2), (3,)))
-
-
-def test_code_version_follows_the_source_and_imports_nothing(tmp_path, monkeypatch):
-    package = tmp_path / "versioned_package"
-    package.mkdir()
-    (package / "__init__.py").write_text("raise RuntimeError('imported')")
-    (package / "part.py").write_text("x = 1\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    study = Study("s", "S", "nobody", "nothing", code=("versioned_package",))
-    first = study.code_version()
-    assert study.code_version() == first
-    (package / "part.py").write_text("x = 2\n")
-    second = study.code_version()
-    assert second != first
-    (package / "part.py").rename(package / "other.py")
-    assert study.code_version() not in (first, second)
-    assert "versioned_package" not in sys.modules
-
-
-def test_an_unknown_code_module_is_named():
-    with pytest.raises(LabError, match=r"no_such\.module"):
-        Study("s", "S", "nobody", "nothing", code=("no_such.module",)).code_version()
 
 
 values = st.recursive(

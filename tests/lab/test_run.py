@@ -1,5 +1,6 @@
 """Running: shared trials once, only the missing ones, and failures that stay where they are."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -48,6 +49,25 @@ def test_shared_trials_run_once_and_stored_ones_not_at_all(store, pairs, log, jo
     assert log() == 6
     check(pairs, "smoke", 0, store, jobs=jobs, force=True)
     assert log() == 9
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="needs two cores that a process can be kept on",
+)
+def test_workers_have_cores_of_their_own_and_one_that_dies_leaves_its_cores(store, study):
+    trials = {str(i): Trial(toy_study.sit, toy_study.Coin(1, i, pause=0.2)) for i in range(4)}
+    fatal = {"fatal": Trial(toy_study.die, toy_study.Coin(1, 0))}
+    seen = []
+
+    def judge(results):
+        seen.extend(frozenset(result.numbers["cores"]) for result in results.values())
+        return Outcome("holds", {})
+
+    pairs = [(study, claim("fatal", fatal)), (study, claim("cores", trials, judge))]
+    check(pairs, "smoke", 0, store, jobs=2)
+    one, other = set(seen)
+    assert not one & other and one | other == os.sched_getaffinity(0)
 
 
 def test_workers_and_this_process_compute_the_same(tmp_path, pairs, store):

@@ -57,6 +57,12 @@ def die(config: Coin, progress) -> TrialResult:
     raise AssertionError("still alive")
 
 
+def sit(config: Coin, progress) -> TrialResult:
+    """Say which cores the process may use."""
+    time.sleep(config.pause)
+    return TrialResult({"cores": sorted(os.sched_getaffinity(0))})
+
+
 @dataclass(frozen=True)
 class Ladder:
     """Rungs to climb; whoever starts at the bottom falls off at rung 2, if `fall` says how."""
@@ -85,7 +91,6 @@ STUDY = Study(
     title="Coins and rulers",
     source="A. Nonymous, On Coins, 1905",
     about="What can be said of coins by tossing them. A toy, for tests of the lab itself.",
-    code=("toy_study",),
 )
 
 

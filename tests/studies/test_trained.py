@@ -9,17 +9,22 @@ import pytest
 
 from minicosm.lab.claims import silent
 from minicosm.studies.head_and_prompt_tuning.claims import trained_trials
-from minicosm.studies.head_and_prompt_tuning.experiments import pretraining, prompt_effect, trained
+from minicosm.studies.head_and_prompt_tuning.experiments import (
+    pretraining,
+    prompt_effect,
+    trained,
+    trained_tasks,
+)
 from minicosm.worlds import HMM
 
 RECIPE = pretraining.Pretraining(
     width=8, heads=2, steps=6, warmup=1, checkpoints=3, batch=2, length=12
 )
-TUNING = trained.Tuning(
+TUNING = trained_tasks.Tuning(
     length=13, train=120, validation=20, test=60, head_steps=20, head_warmup=2, prompt_length=3,
     prompt_steps=4, prompt_warmup=1, prompt_batch=8, fine_steps=2, fine_batch=4,
 )  # fmt: skip
-VANILLA = trained.TrainedTuning(
+VANILLA = trained_tasks.TrainedTuning(
     hidden=5, tasks=2, early_prompts=(1,), pretraining=RECIPE, tuning=TUNING
 )
 

@@ -17,6 +17,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 
 from minicosm.lab.claims import Claim, LabError, ProfileName, Study, Table
+from minicosm.lab.code import Code
 from minicosm.lab.display import COLOURS
 from minicosm.lab.encoding import for_readers
 from minicosm.lab.numbers import number, seconds
@@ -171,7 +172,7 @@ def print_claim(
 ) -> None:
     """A claim and its last verdict at a profile."""
     last = recall(store, study, claim, profile)
-    current = last is not None and last.code_version == study.code_version()
+    current = last is not None and last.code_version == Code().of_claim(claim)
     rerun = command(study, claim, profile, last.seed if last else 0, last.options if last else {})
     if as_json:
         verdict = {**last.record(), "code_is_current": current} if last else None

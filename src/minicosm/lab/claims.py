@@ -7,10 +7,8 @@ sees nothing but the results of the trials.
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -166,21 +164,16 @@ class Claim:
 
 
 class Study:
-    """The claims of one line of work, in order, and the code that they stand on.
+    """The claims of one line of work, in order.
 
-    `code` names the packages and modules whose source makes the code version: a change in any of
-    them gives every trial of the study a new address. `file` is where the study was loaded from,
-    if it is not one of the package's own.
+    `file` is where the study was loaded from, if it is not one of the package's own.
     """
 
-    def __init__(
-        self, name: str, title: str, source: str, about: str, code: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, name: str, title: str, source: str, about: str) -> None:
         self.name = name
         self.title = title
         self.source = source
         self.about = about
-        self.code = tuple(code)
         self.file = ""
         self._claims: dict[str, Claim] = {}
 
@@ -210,29 +203,3 @@ class Study:
             return check
 
         return register
-
-    def code_version(self) -> str:
-        """A short hash of the source files of `code`, wherever they are installed."""
-        digest = hashlib.sha256()
-        for name in sorted(set(self.code)):
-            for relative, path in _sources(name):
-                source = path.read_bytes()
-                digest.update(f"{relative}\0{len(source)}\0".encode())
-                digest.update(source)
-        return digest.hexdigest()[:16]
-
-
-def _sources(name: str) -> Iterator[tuple[str, Path]]:
-    """The `.py` files of a package or module, as (path relative to it, file), not importing it."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except ModuleNotFoundError:
-        spec = None
-    if spec is None or (spec.origin is None and not spec.submodule_search_locations):
-        raise LabError(f"a study counts {name!r} as its code, but there is no such module")
-    if not spec.submodule_search_locations:
-        yield name, Path(str(spec.origin))
-        return
-    for root in sorted(spec.submodule_search_locations):
-        for path in sorted(Path(root).rglob("*.py")):
-            yield f"{name}/{path.relative_to(root).as_posix()}", path

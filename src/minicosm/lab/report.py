@@ -14,6 +14,7 @@ from typing import Any
 
 from minicosm.lab.catalogue import command
 from minicosm.lab.claims import VERDICTS, Claim, Estimate, LabError, ProfileName, Study
+from minicosm.lab.code import Code
 from minicosm.lab.numbers import interval, number, seconds
 from minicosm.lab.run import Checked, recall
 from minicosm.lab.store import Store, versions
@@ -113,14 +114,15 @@ def render(store: Store, studies: Sequence[Study], profile: ProfileName) -> str:
 
 
 def _entries(store: Store, study: Study, profile: ProfileName) -> list[Entry]:
-    code = study.code_version()
+    code = Code()
     entries = []
     for claim in study.claims:
         last = recall(store, study, claim, profile)
         rerun = command(
             study, claim, profile, last.seed if last else 0, last.options if last else {}
         )
-        entries.append(Entry(claim, last, last is not None and last.code_version != code, rerun))
+        stale = last is not None and last.code_version != code.of_claim(claim)
+        entries.append(Entry(claim, last, stale, rerun))
     return entries
 
 

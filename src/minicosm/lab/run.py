@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from minicosm.lab.claims import Claim, LabError, Outcome, ProfileName, Study, Table
+from minicosm.lab.code import Code
 from minicosm.lab.display import Display
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import ExecutorName, Failure, Job, execute
@@ -136,7 +137,7 @@ def check(
         raise LabError(f"jobs is {jobs}; it must be at least 1.")
     store.prepare()
     display = display or Display(quiet=True)
-    codes = {study.name: study.code_version() for study, _ in selection}
+    code = Code()
     plans: list[dict[str, str] | Failure] = []
     wanted: dict[str, Job] = {}
     for (study, claim), given in zip(selection, values, strict=True):
@@ -148,7 +149,7 @@ def check(
                 raise LabError(f"{claim.id}: {reason.rstrip('.')}.") from error
             plans.append(Failure.of(error))
             continue
-        plan = {n: address(study.name, codes[study.name], t) for n, t in trials.items()}
+        plan = {n: address(study.name, code.of_trial(t), t) for n, t in trials.items()}
         plans.append(plan)
         for name, trial in trials.items():
             folder = store.work(plan[name]) if trial.takes_folder else None
@@ -183,7 +184,7 @@ def check(
     checked = []
     with display.claims(len(selection)):
         for (study, claim), planned, given in zip(selection, plans, values, strict=True):
-            base = Checked(study, claim, profile, seed, None, code_version=codes[study.name])
+            base = Checked(study, claim, profile, seed, None, code_version=code.of_claim(claim))
             base = replace(base, options={name: options[name] for name in given})
             checked.append(_judge(base, planned, kept, failures, store))
     return checked

@@ -72,7 +72,7 @@ def versions() -> dict[str, str]:
 
 
 def address(study: str, code_version: str, trial: Trial) -> str:
-    """Hash of what determines a trial's result: study, code, function, config.
+    """Hash of what determines a trial's result: study, code (see `Code`), function, config.
 
     It ends in the function's name, so that a folder can be recognised by eye.
     """

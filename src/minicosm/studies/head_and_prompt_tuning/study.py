@@ -17,27 +17,4 @@ STUDY = Study(
         "printed, and the paper's experiments are run on the exact model and on pretrained Transformers, "
         "with the controls they need."
     ),
-    code=(
-        *(
-            f"minicosm.worlds.{name}"
-            for name in (
-                "arrays",
-                "chain",
-                "draws",
-                "generators",
-                "hmm",
-                "losses",
-                "markov",
-                "memory",
-                "tasks",
-                "violations",
-            )
-        ),
-        "minicosm.models",
-        "minicosm.training",
-        "minicosm.adaptation",
-        "minicosm.theory",
-        "minicosm.studies.head_and_prompt_tuning.suites",
-        "minicosm.studies.head_and_prompt_tuning.experiments",
-    ),
 )

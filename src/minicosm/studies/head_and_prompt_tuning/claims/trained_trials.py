@@ -17,7 +17,7 @@ from .checks import Results
 
 SIZES = {"smoke": (25,), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}
 MEMORY = {"smoke": (3,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}
-PRETRAININGS = {"smoke": 2, "laptop": 3, "paper": 20}
+PRETRAININGS = {"smoke": 2, "laptop": 5, "paper": 20}
 TASKS = {"smoke": 1, "laptop": 3, "paper": 1}
 STATES = 4  # of a world with memory
 EARLY = (15, 25)  # sizes at which prompts are also tuned on early checkpoints
@@ -87,7 +87,8 @@ def _trial(
     from dataclasses import replace
 
     from ..experiments.pretraining import PAPER, Pretraining
-    from ..experiments.trained import TrainedTuning, Tuning, run
+    from ..experiments.trained import run
+    from ..experiments.trained_tasks import TrainedTuning, Tuning
 
     for name, given in (("tasks", tasks), ("steps", steps)):
         if given is not None and given < 1:

@@ -1,0 +1,151 @@
+"""Which source files a function stands on, and a hash of them: its code version.
+
+They are found by reading import statements, wherever they stand in a file, without importing
+anything. Followed are imports of this package, of the function's own package, and of files in the
+folder that holds it. A name that a package merely hands on (`from minicosm.worlds import HMM`) leads
+to the module that defines it, so that a new module changes nothing for those who do not use it. Modules
+of the lab do not count: they run trials, and have no part in their numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minicosm.lab.claims import Claim, Trial
+
+HOME, LAB = "minicosm", "minicosm.lab"
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file with the module's name."""
+
+    name: str
+    path: Path
+    source: bytes = field(repr=False)
+    imports: tuple[tuple[str, str, str], ...] = field(repr=False)
+    """(module, name in it or "" or "*", name here) of every import."""
+
+    @property
+    def is_package(self) -> bool:
+        return self.path.name == "__init__.py"
+
+    @classmethod
+    def read(cls, name: str, path: Path) -> Module:
+        source = path.read_bytes()
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        return cls(name, path, source, tuple(_imports(ast.parse(source), package)))
+
+
+def _imports(tree: ast.Module, package: str) -> Iterator[tuple[str, str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "", alias.asname or alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join([*(above if node.level else ()), *filter(None, [node.module])])
+            yield from ((base, alias.name, alias.asname or alias.name) for alias in node.names)
+
+
+class Code:
+    """The source files as they are now, each read once."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, Module | None] = {}
+        self._versions: dict[frozenset[str], str] = {}
+
+    def of_trial(self, trial: Trial) -> str:
+        """The code version of a trial: of its function and of its config's class."""
+        return self.version(trial.run, type(trial.config))
+
+    def of_claim(self, claim: Claim) -> str:
+        """The code version of a claim: of its trials, its check and its figure."""
+        parts = (claim.trials, claim.check, claim.figure)
+        return self.version(*(part for part in parts if part is not None))
+
+    def version(self, *functions: Callable[..., Any]) -> str:
+        """A short hash of the sources of all modules that the functions stand on."""
+        starts = frozenset(map(_module_of, functions))
+        if starts not in self._versions:
+            digest = hashlib.sha256()
+            for module in self.modules(*starts):
+                digest.update(f"{module.name}\0{len(module.source)}\0".encode())
+                digest.update(module.source)
+            self._versions[starts] = digest.hexdigest()[:16]
+        return self._versions[starts]
+
+    def modules(self, *starts: str) -> list[Module]:
+        """These modules and those that they import, directly or not, by name."""
+        tops = {HOME, *(name.partition(".")[0] for name in starts)}
+        folders = {module.path.parent for name in starts if (module := self._module(name))}
+        found: dict[str, Module] = {}
+        waiting = list(starts)
+        while waiting:
+            name = waiting.pop()
+            if name in found or name == LAB or name.startswith(f"{LAB}."):
+                continue
+            module = self._module(name)
+            if module is None:
+                continue
+            if name.partition(".")[0] not in tops and module.path.parent not in folders:
+                continue
+            found[name] = module
+            for base, inner, _ in module.imports:
+                waiting += self._resolve(base, inner)
+        return sorted(found.values(), key=lambda module: module.name)
+
+    def _resolve(self, base: str, inner: str, seen: tuple[str, ...] = ()) -> list[str]:
+        """Modules that `from base import inner` needs; only `import base` if `inner` is empty."""
+        module = self._module(base)
+        if module is None or not inner or not module.is_package or base in seen:
+            return [base]
+        if self._module(f"{base}.{inner}") is not None:
+            return [f"{base}.{inner}"]
+        for source, name, here in module.imports:
+            if here == inner and name:
+                return self._resolve(source, name, (*seen, base))
+        return [base]
+
+    def _module(self, name: str) -> Module | None:
+        """None if there is no source file of this name."""
+        if name not in self._modules:
+            path = _locate(name)
+            self._modules[name] = None if path is None else Module.read(name, path)
+        return self._modules[name]
+
+
+def _module_of(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(function.__module__)
+
+
+def _locate(name: str) -> Path | None:
+    """The file of a module, not importing the packages that hold it."""
+    top, *parts = name.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except ValueError:  # a module without a spec: the script that is being run
+        origin = getattr(sys.modules.get(top), "__file__", None)
+    else:
+        origin = spec.origin if spec is not None and spec.has_location else None
+    if origin is None or not origin.endswith(".py"):
+        return None
+    path = Path(origin)
+    for part in parts:
+        if path.name != "__init__.py":
+            return None
+        candidates = (path.parent / part / "__init__.py", path.parent / f"{part}.py")
+        existing = [candidate for candidate in candidates if candidate.is_file()]
+        if not existing:
+            return None
+        path = existing[0]
+    return path

@@ -1,0 +1,107 @@
+"""Code versions: what a trial and a claim stand on."""
+
+import subprocess
+import sys
+
+import pytest
+
+from minicosm.lab import Outcome, Trial
+from minicosm.lab.claims import Claim
+from minicosm.lab.code import Code
+
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
+FILES = {
+    "__init__.py": "raise RuntimeError('imported')",
+    "parts/__init__.py": "from .screw import Screw\nfrom .nail import Nail as Spike\n",
+    "parts/screw.py": "class Screw: ...",
+    "parts/nail.py": "from ..steel import grade\nclass Nail: ...",
+    "parts/bolt.py": "",
+    "steel.py": "grade = 1",
+    "wood.py": "def saw():\n    from . import glue\n",
+    "glue.py": "import numpy\nimport shed.parts.bolt",
+    "shelf.py": "from shed.parts import Spike\n",
+    "wall.py": "from shed.parts import *\nimport beside",
+}
+
+
+@pytest.fixture
+def names(tmp_path, monkeypatch):
+    """The modules that a module of the package `shed` stands on."""
+    for name, text in FILES.items():
+        path = tmp_path / "shed" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def found(module):
+        return [part.name for part in Code().modules(module)]
+
+    yield found
+    assert "shed" not in sys.modules
+
+
+def test_imports_are_followed_wherever_they_stand(names):
+    assert names("shed.wood") == ["shed.glue", "shed.parts.bolt", "shed.wood"]
+
+
+def test_a_name_that_a_package_hands_on_leads_to_its_own_module(names):
+    assert names("shed.shelf") == ["shed.parts.nail", "shed.shelf", "shed.steel"]
+
+
+def test_a_star_takes_all_that_a_package_imports(names):
+    parts = ["shed.parts", "shed.parts.nail", "shed.parts.screw", "shed.steel", "shed.wall"]
+    assert names("shed.wall") == parts
+
+
+def test_files_beside_a_file_count_and_installed_packages_do_not(tmp_path, monkeypatch):
+    (tmp_path / "desk_study.py").write_text("import numpy, desk_tools\nfrom json import dumps")
+    (tmp_path / "desk_tools.py").write_text("from minicosm.lab import Study\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = [module.name for module in Code().modules("desk_study")]
+    assert found == ["desk_study", "desk_tools"]
+
+
+def test_an_experiment_stands_on_its_own_world_and_not_on_the_others():
+    module = "minicosm.studies.head_and_prompt_tuning.experiments.trained"
+    found = {part.name for part in Code().modules(module)}
+    assert {module, "minicosm.worlds.hmm", "minicosm.training.fit"} <= found
+    assert "minicosm.models.transformer" in found
+    assert not any("dyck" in name or name.startswith("minicosm.lab") for name in found)
+
+
+def test_nothing_is_found_that_python_does_not_import():
+    module = "minicosm.studies.head_and_prompt_tuning.experiments.rank_curve"
+    script = f"import sys, {module}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert {part.name for part in Code().modules(module)} <= set(run.stdout.split())
+
+
+def test_a_version_changes_with_any_file_below_and_with_no_other(names, tmp_path):
+    def version():
+        code = Code()
+        return [code.version(_named(name)) for name in ("shed.shelf", "shed.wood")]
+
+    shelf, wood = version()
+    assert version() == [shelf, wood]
+    (tmp_path / "shed" / "steel.py").write_text("grade = 2")
+    changed, same = version()
+    assert changed != shelf and same == wood
+
+
+def _named(module):
+    def function(): ...
+
+    function.__module__ = module
+    return function
+
+
+def test_a_claim_stands_on_its_check_and_a_trial_does_not(names):
+    claim = Claim(
+        id="a/b", title="", source="", statement="", criterion="",
+        trials=_named("shed.shelf"), check=_named("shed.wood"),
+    )  # fmt: skip
+    code = Code()
+    trial = Trial(_named("shed.shelf"), Outcome("holds", {}))
+    assert code.of_trial(trial) == code.version(_named("shed.shelf"))
+    assert code.of_claim(claim) != code.of_trial(trial)
