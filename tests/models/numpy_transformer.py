@@ -85,6 +85,8 @@ def forward(config, arrays, embeddings, visible=None):
     for t in range(length):
         if config.positions == "learned":
             rows[t] += arrays["position_embedding"][t]
+        if config.positions == "linear":
+            rows[t] += t / config.max_length * arrays["position_direction"]
         if config.positions == "sinusoidal":
             for i in range(config.width):
                 angle = t / 10000 ** (2 * (i // 2) / config.width)

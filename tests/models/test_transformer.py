@@ -27,6 +27,7 @@ OPTIONS = {
     "post": {"norm": "post"},
     "no norm, input-only tokens": {"norm": "none", "extra_inputs": 2},
     "branch, silu": {"norm": "branch", "activation": "silu"},
+    "linear": {"positions": "linear", "max_length": 7, "causal": True},
     "sinusoidal, relu": {"positions": "sinusoidal", "activation": "relu"},
     "rotary, gelu_tanh": {"positions": "rotary", "rotary_base": 100.0, "activation": "gelu_tanh"},
     "no positions, tanh": {"positions": "none", "activation": "tanh"},

@@ -9,7 +9,7 @@ import pytest
 
 from minicosm.lab import Estimate, TrialResult
 from minicosm.studies import STUDIES
-from minicosm.studies.head_and_prompt_tuning.claims import checks, statistics
+from minicosm.studies.common import checks, statistics
 
 CLAIMS = {claim.id: claim for study in STUDIES for claim in study.claims}
 

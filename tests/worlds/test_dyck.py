@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -544,3 +544,24 @@ def test_bad_tokens_under_a_trace_are_impossible():
         tokens = np.array([0, token, 1])
         assert eqx.filter_jit(Dyck.log_prob)(Dyck(), tokens) == -np.inf
         assert eqx.filter_jit(CompleteDyck.log_prob)(CompleteDyck(Dyck()), tokens) == -np.inf
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**31))
+def test_token_depths_number_every_pair_once(types, depth, seed):
+    world = Dyck(types, depth)
+    tokens = np.asarray(world.sample(jax.random.key(seed), 40).tokens)
+    legal = [
+        (token, d)
+        for token in range(2 * types)
+        for d in (range(1, depth + 1) if token % 2 == 0 else range(depth))
+    ]
+    assert len(legal) == world.pairs
+    level = 0
+    expected = []
+    for token in tokens:
+        level += 1 if token % 2 == 0 else -1
+        expected.append(legal.index((token, level)))
+    np.testing.assert_array_equal(world.token_depths(tokens), expected)
+    padded = np.append(tokens, world.vocab)
+    assert world.token_depths(padded)[-1] == world.pairs

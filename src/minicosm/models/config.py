@@ -9,7 +9,7 @@ from minicosm.worlds.arrays import check_count
 Activation = Literal["gelu", "gelu_tanh", "relu", "silu", "tanh"]
 NormPlace = Literal["pre", "post", "branch", "none"]
 Normaliser = Literal["layer", "unit"]
-Positions = Literal["learned", "sinusoidal", "rotary", "none"]
+Positions = Literal["learned", "sinusoidal", "rotary", "linear", "none"]
 Compute = Literal["bfloat16", "float32", "float64"]
 
 
@@ -30,7 +30,8 @@ class TransformerConfig:
     mlp_width: int | None = None
     """Default `4 * width`; 0 leaves the MLP out."""
     max_length: int = 512
-    """Number of learned positions (prompt rows count); other kinds of positions have no limit."""
+    """Number of learned positions (prompt rows count); other kinds of positions have no limit. With
+    "linear" positions row i has `i / max_length` times one learned direction added."""
     causal: bool = False
     positions: Positions = "learned"
     norm: NormPlace = "pre"
@@ -65,6 +66,8 @@ class TransformerConfig:
     """Where the MLP's norm stands; default: as `norm`."""
     attention_residual: bool = True
     mlp_residual: bool = True
+    norm_residual: bool = False
+    """With norm "pre", a sublayer reads `N(x) + x` in place of `N(x)`."""
 
     init_std: float = 0.02
     """Weights and embeddings start as N(0, init_std^2), biases at 0 (BERT, GPT-2)."""

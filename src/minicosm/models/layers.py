@@ -37,7 +37,7 @@ class Draws:
     def __init__(self, config: TransformerConfig, dtype: DTypeLike, *, key: PRNGKeyArray):
         """Enough numbers for every array that a model of this config may have."""
         width, rows = config.width, config.vocab + config.extra_inputs
-        outside = rows + 1 + config.max_length + width + config.vocab
+        outside = rows + 2 + config.max_length + width + config.vocab
         layer = 4 * config.heads * config.size_of_head + 2 * config.size_of_mlp
         self.numbers = jax.random.normal(
             key, (width * (outside + config.layers * layer),), "float32"
@@ -233,7 +233,10 @@ class Layer(eqx.Module):
         keys = (None,) * 3 if key is None or config.dropout == 0 else jax.random.split(key, 3)
 
         def norm_at(place: str, norm: Norm | None, where: str, rows: Array) -> Array:
-            return norm(config, rows) if norm is not None and place == where else rows
+            if norm is None or place != where:
+                return rows
+            normed = norm(config, rows)
+            return normed + rows if config.norm_residual and where == "pre" else normed
 
         def join(place, norm, residual, x, y, key):
             y = norm_at(place, norm, "branch", dropout(key, config.dropout, y))

@@ -62,6 +62,7 @@ class Transformer(eqx.Module):
     mask_embedding: Float[AnyArray, "*stack E"] | None
     position_embedding: Float[AnyArray, "*stack max_length E"] | None
     position_scale: Float[AnyArray, "*stack"] | None
+    position_direction: Float[AnyArray, "*stack E"] | None
     embedding_norm: Norm | None
     layers: Layer
     final_norm: Norm | None
@@ -93,6 +94,8 @@ class Transformer(eqx.Module):
         self.final_norm = Norm(config, dtype) if config.has_final_norm else None
         self.head_transform = HeadTransform(config, draw) if config.head_transform else None
         self.output = None if config.tied else draw(width, config.vocab, std=std)
+        linear = config.positions == "linear"
+        self.position_direction = draw(width, std=std) if linear else None
         self.output_bias = jnp.zeros(config.vocab, dtype) if config.output_bias else None
 
     @property
@@ -239,6 +242,9 @@ class Transformer(eqx.Module):
             x = x + jnp.asarray(self.position_embedding)[:length]
         if self.position_scale is not None:
             x = x + self.position_scale * jnp.asarray(sinusoids(length, config.width), x.dtype)
+        if self.position_direction is not None:
+            where = jnp.arange(length, dtype=x.dtype)[:, None] / config.max_length
+            x = x + where * jnp.asarray(self.position_direction)
         if self.embedding_norm is not None:
             x = self.embedding_norm(config, x)
         keys = None

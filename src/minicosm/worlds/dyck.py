@@ -101,6 +101,11 @@ class Dyck(eqx.Module):
     def vocab(self) -> int:
         return 2 * self.types
 
+    @property
+    def pairs(self) -> int:
+        """Tokens with their depth: an open one has depth 1..D, a closed one 0..D-1; 2kD in all."""
+        return self.vocab * self.depth
+
     # -- samples ------------------------------------------------------------------------------
 
     def sample(self, key: PRNGKeyArray, length: int) -> DyckSample:
@@ -176,6 +181,14 @@ class Dyck(eqx.Module):
     def depths(self, tokens: Int[AnyArray, " T"]) -> Int[Array, " T"]:
         """Open minus closed brackets up to each token, itself included."""
         return strings.depths(self._tokens(tokens), self.types)
+
+    def token_depths(self, tokens: Int[AnyArray, " T"]) -> Int[Array, " T"]:
+        """Every token with its depth d as one number below `pairs`: `token D + d - 1` if it is open,
+        `token D + d` if it is closed; `pairs` for padding."""
+        tokens = self._string(tokens)
+        least = jnp.where(strings.is_closed(tokens), 0, 1)
+        level = strings.depths(tokens, self.types) - least
+        return jnp.where(tokens < self.vocab, tokens * self.depth + level, self.pairs)
 
     def is_prefix(self, tokens: Int[AnyArray, " T"]) -> Bool[Array, ""]:
         """Whether no bracket closes another type or an empty stack, and no depth exceeds D."""

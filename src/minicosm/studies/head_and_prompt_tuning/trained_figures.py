@@ -6,7 +6,8 @@ import numpy as np
 
 from minicosm.lab import PALETTE, figure
 
-from .figures import Results, beside, curve
+from ..common.checks import Results
+from ..common.figures import beside, curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

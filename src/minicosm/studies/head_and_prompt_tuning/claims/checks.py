@@ -1,22 +1,16 @@
-"""How the executed statements are judged, and how large each profile is."""
+"""How large each profile is, and sentences that many claims share."""
 
-from collections.abc import Callable, Mapping
-from math import inf, isnan
 from typing import Any
 
-from minicosm.lab import Outcome, ProfileName, Trial, TrialResult, Verdict
+from minicosm.lab import ProfileName, Trial
 
-Results = Mapping[str, TrialResult]
-Check = Callable[[Results], Outcome]
+from ...common.checks import TOLERANCE
 
 PAPER = "Wei, Xie, Ma 2021"
-TOLERANCE = 1e-9
 IDENTITY = (
     f"On every world the identity holds to {TOLERANCE:g} (relative to the head's largest weight) on "
     "every sequence in scope, and no label differs where the exact score is above 1e-9 in size."
 )
-EXACT = f"The largest error over all worlds and sequences is at most {TOLERANCE:g}."
-COUNTED = "No violation on any world, decided on truth values."
 
 WORLDS = {"smoke": 4, "laptop": 200, "paper": 1000}
 
@@ -26,7 +20,7 @@ def suite(module: str, function: str = "run", *, factor: int = 1) -> Any:
 
     def trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
         from ..suites import head, memory, printed, prompt, prompted
-        from ..suites.ledger import Suite
+        from ..suites.suite import Suite
 
         modules = {
             m.__name__.rpartition(".")[2]: m for m in (head, memory, printed, prompt, prompted)
@@ -36,73 +30,3 @@ def suite(module: str, function: str = "run", *, factor: int = 1) -> Any:
         return {"suite": Trial(getattr(modules[module], function), config)}
 
     return trials
-
-
-def identity(statement: str, *, tolerance: float = TOLERANCE, column: str = "error") -> Check:
-    """Holds iff no world has an error above the tolerance or a label that differs."""
-
-    def check(results: Results) -> Outcome:
-        rows = results["suite"].numbers[statement]
-        worst = max(rows[column], key=lambda error: inf if isnan(error) else error)
-        wrong = sum(rows.get("disagreements", [0]))
-        cases = sum(rows.get("sequences", [1] * len(rows[column])))
-        verdict: Verdict = "holds" if worst <= tolerance and wrong == 0 else "fails"
-        numbers: dict[str, Any] = {"largest error" if tolerance else "violations": worst}
-        if "disagreements" in rows:
-            numbers["labels that differ"] = wrong
-        numbers |= {"worlds": len(rows[column]), "cases": cases}
-        if "compared" in rows:
-            numbers["labels compared"] = sum(rows["compared"])
-            numbers["smallest margin compared"] = min(rows["margin"])
-        if rows.get("condition"):
-            numbers["largest condition number"] = max(rows["condition"])
-        return Outcome(verdict if cases else "undecided", numbers)
-
-    return check
-
-
-def always(statement: str, column: str = "holds", wanted: bool = True) -> Check:
-    """Holds iff a truth value is as wanted on every world."""
-
-    def check(results: Results) -> Outcome:
-        values = results["suite"].numbers[statement][column]
-        right = sum(value == wanted for value in values)
-        return Outcome(
-            "holds" if right == len(values) else "fails",
-            {"worlds": len(values), "as stated": right},
-        )
-
-    return check
-
-
-def never_close(statement: str, column: str, gap: float = 1e-3) -> Check:
-    """A printed identity: it fails as soon as one world is off by more than `gap`."""
-
-    def check(results: Results) -> Outcome:
-        values = results["suite"].numbers[statement][column]
-        off = sum(value > gap for value in values)
-        verdict: Verdict = "fails" if off else "holds"
-        return Outcome(
-            verdict,
-            {"largest error": max(values), "worlds off": off, "worlds": len(values)},
-        )
-
-    return check
-
-
-def both(first: Check, second: Check) -> Check:
-    """Holds iff both hold; the numbers of both."""
-
-    def check(results: Results) -> Outcome:
-        outcomes = [first(results), second(results)]
-        verdicts = [outcome.verdict for outcome in outcomes]
-        verdict: Verdict = "fails" if "fails" in verdicts else verdicts[0]
-        if "undecided" in verdicts and verdict != "fails":
-            verdict = "undecided"
-        merged: dict[str, Any] = {}
-        for outcome in outcomes:
-            for name, value in outcome.numbers.items():
-                merged[name if name not in merged else f"{name} (second part)"] = value
-        return Outcome(verdict, merged)
-
-    return check

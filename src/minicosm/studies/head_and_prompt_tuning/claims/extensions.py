@@ -4,10 +4,10 @@ from itertools import pairwise
 
 from minicosm.lab import Cell, Estimate, Outcome, ProfileName, Table, Trial
 
+from ...common.checks import Results
+from ...common.statistics import all_above, paired, percent
 from .. import figures
 from ..study import STUDY
-from .checks import Results
-from .statistics import all_above, paired, percent
 
 OURS = "beyond the paper"
 

@@ -2,10 +2,11 @@
 
 from minicosm.lab import Cell, Estimate, Outcome, ProfileName, Table, Trial, Verdict
 
+from ...common.checks import Results
+from ...common.statistics import all_above, first_line, paired, percent, unpaired
 from .. import figures
 from ..study import STUDY
-from .checks import PAPER, Results
-from .statistics import all_above, first_line, paired, percent, unpaired
+from .checks import PAPER
 
 TOKENS = 10
 SIZES = {"smoke": (4, 30), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}

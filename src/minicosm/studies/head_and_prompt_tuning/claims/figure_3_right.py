@@ -2,11 +2,12 @@
 
 from minicosm.lab import Outcome, ProfileName, Table, Trial
 
+from ...common.checks import Results
+from ...common.statistics import all_above, all_within, paired, percent, unpaired
 from .. import figures
 from ..study import STUDY
-from .checks import PAPER, Results
+from .checks import PAPER
 from .figure_3_left import heads_trial
-from .statistics import all_above, all_within, paired, percent, unpaired
 
 STATES = 4
 MEMORY = {"smoke": (3,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}

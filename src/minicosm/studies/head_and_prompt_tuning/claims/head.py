@@ -2,20 +2,10 @@
 
 from minicosm.lab import Outcome
 
-from ..figures import identity_figure
+from ...common.checks import EXACT, TOLERANCE, Results, always, both, identity, never_close
+from ...common.figures import identity_figure
 from ..study import STUDY
-from .checks import (
-    EXACT,
-    IDENTITY,
-    PAPER,
-    TOLERANCE,
-    Results,
-    always,
-    both,
-    identity,
-    never_close,
-    suite,
-)
+from .checks import IDENTITY, PAPER, suite
 
 HEAD = suite("head")
 WITHOUT = suite("head", "without")

@@ -2,20 +2,10 @@
 
 from minicosm.lab import Estimate, Outcome
 
-from ..figures import identity_figure
+from ...common.checks import COUNTED, EXACT, TOLERANCE, Results, always, identity, never_close
+from ...common.figures import identity_figure
 from ..study import STUDY
-from .checks import (
-    COUNTED,
-    EXACT,
-    IDENTITY,
-    PAPER,
-    TOLERANCE,
-    Results,
-    always,
-    identity,
-    never_close,
-    suite,
-)
+from .checks import IDENTITY, PAPER, suite
 
 MEMORY = suite("memory")
 SEARCH = suite("memory", "search", factor=3)

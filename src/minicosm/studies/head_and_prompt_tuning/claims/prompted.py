@@ -2,19 +2,10 @@
 
 from minicosm.lab import Outcome
 
-from ..figures import identity_figure
+from ...common.checks import COUNTED, EXACT, TOLERANCE, Results, identity, never_close
+from ...common.figures import identity_figure
 from ..study import STUDY
-from .checks import (
-    COUNTED,
-    EXACT,
-    IDENTITY,
-    PAPER,
-    TOLERANCE,
-    Results,
-    identity,
-    never_close,
-    suite,
-)
+from .checks import IDENTITY, PAPER, suite
 
 PROMPTED = suite("prompted", factor=2)
 POSITION = suite("prompted", "position")

@@ -4,11 +4,12 @@ import numpy as np
 
 from minicosm.lab import Cell, Estimate, Outcome, Table, Verdict
 
+from ...common.checks import Results
+from ...common.statistics import all_above, first_line, paired, percent, unpaired
 from .. import trained_figures as figures
 from ..study import STUDY
-from .checks import PAPER, Results
+from .checks import PAPER
 from .figure_3_left import TOKENS, degenerate
-from .statistics import all_above, first_line, paired, percent, unpaired
 from .trained_trials import by_size, left_trials, pooled
 
 SOURCE = f"{PAPER}, Figure 3 (left)"

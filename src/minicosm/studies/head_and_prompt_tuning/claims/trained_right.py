@@ -2,10 +2,11 @@
 
 from minicosm.lab import Cell, Estimate, Outcome, Table
 
+from ...common.checks import Results
+from ...common.statistics import all_above, all_within, paired, percent, unpaired
 from .. import trained_figures as figures
 from ..study import STUDY
-from .checks import PAPER, Results
-from .statistics import all_above, all_within, paired, percent, unpaired
+from .checks import PAPER
 from .trained_trials import STATES, by_memory, right_trials
 
 SOURCE = f"{PAPER}, Figure 3 (right)"

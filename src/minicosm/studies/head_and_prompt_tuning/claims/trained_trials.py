@@ -13,7 +13,7 @@ import numpy as np
 
 from minicosm.lab import ProfileName, Trial
 
-from .checks import Results
+from ...common.checks import Results
 
 SIZES = {"smoke": (25,), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}
 MEMORY = {"smoke": (3,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}

@@ -30,8 +30,9 @@ from minicosm.worlds import (
     transient_world,
 )
 
-from .ledger import Ledger, Suite
+from ...common.ledger import Ledger
 from .scores import both_scores
+from .suite import Suite
 
 SHAPES = ((4, 6, 5), (3, 3, 7))  # hidden, vocab, length enumerated
 

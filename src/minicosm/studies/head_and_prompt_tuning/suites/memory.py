@@ -29,8 +29,9 @@ from minicosm.worlds import (
     recoverable_memory_world,
 )
 
-from .ledger import Ledger, Suite
+from ...common.ledger import Ledger
 from .scores import both_scores
+from .suite import Suite
 
 # values, cells, syntax, |S*|, length of sampled sequences
 SHAPES = ((2, 1, 3, 1, 7), (2, 2, 2, 1, 7))

@@ -13,7 +13,8 @@ from minicosm.theory import (
 )
 from minicosm.worlds import covered_world, full_rank_world
 
-from .ledger import Ledger, Suite
+from ...common.ledger import Ledger
+from .suite import Suite
 
 
 def run(config: Suite, progress: Progress) -> TrialResult:

@@ -21,8 +21,9 @@ from minicosm.theory import (
 )
 from minicosm.worlds import HMM, PosteriorTask, covered_world, full_rank_world, separable_world
 
-from .ledger import Ledger, Suite
+from ...common.ledger import Ledger
 from .scores import both_scores
+from .suite import Suite
 
 # hidden, vocab, |H*|, |B|, length enumerated
 SHAPES = ((8, 4, 3, 1, 5), (10, 4, 4, 2, 5))

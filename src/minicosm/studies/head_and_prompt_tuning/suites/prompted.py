@@ -28,8 +28,9 @@ from minicosm.theory import (
 from minicosm.theory.prompt_attention import Beta
 from minicosm.worlds import PosteriorTask, nonstationary, prompt_memory_world
 
-from .ledger import Ledger, Suite
+from ...common.ledger import Ledger
 from .scores import both_scores
+from .suite import Suite
 
 # values, cells, syntax, |S*|, |M*|, length of sampled sequences
 SHAPES = ((3, 1, 3, 1, 2, 6), (3, 2, 2, 1, 2, 6))

@@ -1,25 +1,12 @@
 """What the suites measure: for every statement, columns of numbers with one row per world."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from minicosm.lab import TrialResult
 from minicosm.theory import Certificate
-
-
-@dataclass(frozen=True)
-class Suite:
-    """How much a suite runs: random worlds of the first `shapes` sizes it knows (every size compiles
-    anew), and for each also `samples` sequences of `long` tokens."""
-
-    seed: int
-    worlds: int
-    shapes: int = 2
-    long: int = 64
-    samples: int = 128
 
 
 class Ledger:

@@ -1,0 +1,1 @@
+"""What studies share: how executed statements are collected, judged and drawn."""

@@ -1,0 +1,1 @@
+"""Statements executed on many worlds and models."""
