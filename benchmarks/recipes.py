@@ -11,41 +11,31 @@ sequences. Prints it at the end of training, and the tokens and seconds to 0.1 a
 
 import argparse
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import jax
 
-from minicosm.models import Transformer, TransformerConfig
-from minicosm.training import MaskedObjective, adamw, fit, muon
+from minicosm.models import Transformer
+from minicosm.studies.head_and_prompt_tuning.experiments.pretraining import (
+    PAPER,
+    PAPER_RATE,
+    Pretraining,
+    optimiser_of,
+    transformer_config,
+)
+from minicosm.training import MaskedObjective, fit
 from minicosm.worlds import HMM, MemoryHMM
 
 LENGTH, BATCH, VOCAB = 128, 32, 10
 TARGETS = (0.1, 0.05)
 
-
-@dataclass(frozen=True)
-class Recipe:
-    """What may differ between recipes; the defaults are the study's."""
-
-    positions: str = "rotary"
-    base: float = 100.0
-    rate: float = 0.3
-    corruption: str = "mask"
-    exact: bool = True
-    peak: float = 0.02
-    warmup: int = 100
-    decay: str = "cosine"
-    layers: int = 2
-    width: int = 64
-    heads: int = 4
-    optimiser: str = "muon"
-    batch: int = 8
-    norm: str = "pre"
-
-
-OURS = Recipe()
+OURS = Pretraining(max_length=LENGTH)
 ADAMW = replace(OURS, optimiser="adamw", peak=3e-3, warmup=50, batch=32)
+SCALED = replace(
+    PAPER, layers=2, width=64, heads=4, max_length=LENGTH, length=LENGTH, dropout=0.0, batch=32,
+    peak=1e-3, warmup=50, documents=0,
+)  # fmt: skip
 RECIPES = {
     "ours": OURS,
     "sampled tokens": replace(OURS, exact=False),
@@ -58,21 +48,12 @@ RECIPES = {
     "rate .01": replace(OURS, peak=0.01),
     "3 layers": replace(OURS, layers=3),
     "8 heads": replace(OURS, heads=8),
-    "base 10000": replace(OURS, base=10_000.0),
-    "base 30": replace(OURS, base=30.0),
+    "base 10000": replace(OURS, rotary_base=10_000.0),
+    "base 30": replace(OURS, rotary_base=30.0),
     "adamw": ADAMW,
     "adamw, batch 8": replace(ADAMW, batch=8),
     "adamw, sampled": replace(ADAMW, exact=False),
-    "paper": replace(
-        ADAMW,
-        positions="learned",
-        rate=0.05,
-        corruption="bert",
-        exact=False,
-        peak=1e-3,
-        decay="linear",
-        norm="post",
-    ),
+    "paper": SCALED,
 }
 
 
@@ -86,19 +67,15 @@ def world_named(name: str, seed: int):
     return jax.jit(draw)(key)
 
 
-def run(recipe: Recipe, world, steps: int, chunk: int, seed: int):
+def run(recipe: Pretraining, world, steps: int, chunk: int, seed: int):
     """Excess losses at the end of every chunk, and the seconds per step without compilation."""
-    config = TransformerConfig(
-        VOCAB, layers=recipe.layers, heads=recipe.heads, width=recipe.width, max_length=LENGTH,
-        positions=recipe.positions, rotary_base=recipe.base,
-        norm=recipe.norm,
-    )  # fmt: skip
+    steps, chunk = steps * BATCH // recipe.batch, chunk * BATCH // recipe.batch
+    recipe = replace(recipe, steps=steps)
     objective = MaskedObjective(
         world, length=LENGTH, batch=recipe.batch, rate=recipe.rate,
         corruption=recipe.corruption, exact=recipe.exact, measure=False,
     )  # fmt: skip
-    steps, chunk = steps * BATCH // recipe.batch, chunk * BATCH // recipe.batch
-    yardstick = MaskedObjective(world, length=LENGTH, batch=256, rate=0.05, exact=True)
+    yardstick = MaskedObjective(world, length=LENGTH, batch=256, rate=PAPER_RATE, exact=True)
     measure = jax.jit(lambda model: yardstick(model, jax.random.key(99), 0)[1])
     times = [time.perf_counter()]
 
@@ -108,14 +85,11 @@ def run(recipe: Recipe, world, steps: int, chunk: int, seed: int):
         times.append(time.perf_counter())
         return {"held_out": found["excess"], "held_out_tv": found["tv"]}
 
-    if recipe.optimiser == "muon":
-        optimiser = muon(recipe.peak, steps, recipe.warmup, rest=5e-3, decay=recipe.decay)
-    else:
-        optimiser = adamw(recipe.peak, steps, recipe.warmup, decay=recipe.decay)
-    model = Transformer(config, key=jax.random.key(seed + 1))
+    model = Transformer(transformer_config(recipe, VOCAB), key=jax.random.key(seed + 1))
     _, history = fit(
-        objective, model, optimiser, steps, jax.random.key(seed + 2), chunk=chunk, watch=watch
-    )
+        objective, model, optimiser_of(recipe), steps, jax.random.key(seed + 2),
+        chunk=chunk, watch=watch,
+    )  # fmt: skip
     took = [after - before for before, after in zip(times[2::2], times[3::2], strict=False)]
     return history, min(took) / chunk
 

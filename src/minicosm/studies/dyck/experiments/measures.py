@@ -1,0 +1,155 @@
+"""What is measured on trained models: closing queries, attention on fixed strings.
+
+Models are stacked, one for every seed; each sees the same strings.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from minicosm.worlds import Dyck
+from minicosm.worlds.arrays import AnyArray
+
+from .objective import with_start
+
+CHUNK = 25  # strings that a model reads at once
+
+
+class Closing(NamedTuple):
+    """Answers to closing queries, one number for every seed."""
+
+    accuracy: Float[np.ndarray, " seeds"]
+    """Shares of right answers, where the answer is the likeliest of the closed tokens."""
+    of_all: Float[np.ndarray, " seeds"]
+    """The same with the likeliest of all tokens."""
+    hard: Float[np.ndarray, " seeds"]
+    """`accuracy` on the queries behind a closed bracket; chance is 1 / types."""
+    hard_queries: int
+
+
+def closing(
+    models: Any, world: Dyck, key: PRNGKeyArray, count: int, lengths: tuple[int, int], pairs: bool
+) -> Closing:
+    """`count` prefixes with lengths drawn uniformly from `lengths[0]..lengths[1]` that end in a closed
+    bracket, which is to be predicted from those before it."""
+    found: Any = _closing(models, world, key, count, lengths, pairs)
+    right, all_right, hard = map(np.asarray, found)
+    kept = right[:, hard]
+    return Closing(
+        right.mean(axis=1),
+        all_right.mean(axis=1),
+        kept.mean(axis=1) if hard.any() else np.full(len(kept), np.nan),
+        int(hard.sum()),
+    )
+
+
+@eqx.filter_jit
+def _closing(models, world, key, count, lengths, pairs):
+    def ask(key):
+        shortest, longest = lengths
+        drawn = world.sample_closing(key, longest, shortest).tokens
+        return world.closing_query(drawn)
+
+    queries = jax.vmap(ask)(jax.random.split(key, count))
+
+    def answer(model, query):
+        ids = with_start(world, query.tokens, pairs)
+        logits = model.logits(model.embed(ids), query.position[None] + 1)[0]
+        closed = 2 * jnp.argmax(logits[1::2]) + 1
+        return closed == query.answer, jnp.argmax(logits) == query.answer
+
+    def one(model):
+        return jax.lax.map(lambda query: answer(model, query), queries, batch_size=CHUNK)
+
+    right, all_right = eqx.filter_vmap(one, in_axes=(eqx.if_array(0),))(models)
+    return right, all_right, queries.hard
+
+
+def copied(
+    models: Any, tokens: Int[AnyArray, "n T"], uniform: bool = False
+) -> Float[np.ndarray, " seeds"]:
+    """Shares of brackets that models of the copy task name, for every seed.
+
+    With `uniform`, every attention map is replaced by the mean over what may be read.
+    """
+    if uniform:
+        models = without_attention(models)
+
+    def each(model):
+        start = jnp.full((len(tokens), 1), model.vocab, tokens.dtype)
+        logits = jax.vmap(model.next_logits)(jnp.concatenate([start, tokens], axis=1))[:, 1:]
+        return jnp.mean(jnp.argmax(logits, axis=-1) == tokens)
+
+    tokens = jnp.asarray(tokens)
+    return np.asarray(eqx.filter_jit(eqx.filter_vmap(each))(models))
+
+
+def without_attention(models: Any) -> Any:
+    """The same models with attention logits of zero: each position reads the mean of those it may."""
+    from dataclasses import replace
+
+    config = replace(models.config, attention_scale=0.0)
+    return eqx.tree_at(lambda m: m.config, models, config)
+
+
+@eqx.filter_jit
+def attention(
+    models: Any, world: Dyck, tokens: Int[AnyArray, "n T"], pairs: bool
+) -> Float[Array, "seeds n layers T_and_one T_and_one"]:
+    """Attention maps `[query, key]` of the first head, the start token included, on every string."""
+
+    def one(model):
+        def read(x):
+            return model.trace(with_start(world, x, pairs)).attention[:, 0]
+
+        return jax.vmap(read)(jnp.asarray(tokens))
+
+    return eqx.filter_vmap(one, in_axes=(eqx.if_array(0),))(models)
+
+
+def probe(world: Dyck) -> Int[np.ndarray, " T"]:
+    """Every type and every depth: `[[[[]]]](((())))` for two types and depth 4."""
+    halves = [
+        [2 * t] * world.depth + [2 * t + 1] * world.depth for t in reversed(range(world.types))
+    ]
+    return np.concatenate(halves).astype(np.int32)
+
+
+def without_start(maps: Float[AnyArray, "*n T T"]) -> Float[np.ndarray, "*n S S"]:
+    """Maps among the brackets alone: the start's row and column are left out, rows sum to one again."""
+    inner = np.asarray(maps, np.float64)[..., 1:, 1:]
+    return inner / np.maximum(inner.sum(axis=-1, keepdims=True), 1e-30)
+
+
+def distances(
+    maps: Float[np.ndarray, "seeds n layers T T"],
+) -> Float[np.ndarray, "n layers seeds seeds"]:
+    """`|A_s - A_r|_F^2` of every two seeds, for every string and layer."""
+    flat = maps.reshape(*maps.shape[:3], -1)
+    inner = np.einsum("snla,rnla->nlsr", flat, flat)
+    own = np.einsum("nlss->nls", inner)
+    return np.maximum(own[..., :, None] + own[..., None, :] - 2 * inner, 0)
+
+
+def member(models: Any, i: int) -> Any:
+    """The model of one seed, as NumPy arrays in double precision."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf[i], np.float64), models)
+
+
+def stack_scores(
+    maps: Float[np.ndarray, "seeds n T_and_one T_and_one"],
+    world: Dyck,
+    tokens: Int[np.ndarray, "n T"],
+) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
+    """For every seed, over all closed brackets of positive depth: the mean attention on the last open
+    bracket, and how often that has the largest weight. The start token takes part."""
+    tops = np.asarray(jax.jit(jax.vmap(world.stack_tops))(tokens))
+    n, query = np.nonzero((tokens % 2 == 1) & (tops >= 0))
+    rows = maps[:, n, query + 1]
+    wanted = tops[n, query] + 1
+    on_top = np.take_along_axis(rows, np.broadcast_to(wanted, rows.shape[:2])[..., None], axis=2)
+    return on_top[..., 0].mean(axis=1), (rows.argmax(axis=2) == wanted).mean(axis=1)

@@ -1,0 +1,82 @@
+"""The models that are trained, one for every seed, and which of their weights are."""
+
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Key, PRNGKeyArray, PyTree
+
+from minicosm.models import Transformer, TransformerConfig, variants
+from minicosm.theory.dyck.embeddings import token_depth_embedding
+from minicosm.worlds import Dyck
+
+ModelName = Literal["minimal", "inside", "attention", "bare", "gpt", "gpt-residual", "uniform"]
+"""What a model is:
+
+- "minimal": brackets with their depth are looked up (in place of a first layer), then one layer
+  `g(N(attention(x)) + x)`; "inside": `g(N(attention(x) + x))`; "attention": `N(attention(x))` alone;
+  "bare": `attention(x)` alone;
+- "gpt": GPT-2 blocks on tokens; "gpt-residual": blocks that read `N(x) + x` in place of `N(x)`;
+  "uniform": GPT-2 blocks whose attention logits are all zero.
+"""
+MINIMAL = ("minimal", "inside", "attention", "bare")
+
+
+def shape(
+    name: ModelName,
+    world: Dyck,
+    *,
+    embedding: str,
+    width: int,
+    layers: int,
+    positions: str,
+    longest: int,
+) -> TransformerConfig:
+    """The config. With a fixed embedding, models on pairs are as wide as it; `width` is then that of
+    the head and of the MLP."""
+    if name in MINIMAL:
+        rows = world.pairs + 1
+        stream = (
+            width if embedding == "learned" else token_depth_embedding(world, embedding).shape[1]
+        )
+        sizes: dict[str, Any] = {
+            "width": stream, "head_width": width, "mlp_width": width, "inputs": rows,
+            "attention_scale": width**-0.5, "init_std": 3**-0.5 * width**-0.5, "constant": 1e-6,
+        }  # fmt: skip
+        if name == "attention":
+            sizes |= {"attention_residual": False, "mlp_width": 0}
+        maker = {"inside": variants.residual_inside, "bare": variants.bare}.get(
+            name, variants.theory
+        )
+        if name == "bare":
+            del sizes["mlp_width"]
+        return maker(world.vocab, **sizes)
+    return variants.gpt2(
+        world.vocab, width=width, layers=layers, positions=positions, max_length=longest,
+        norm_residual=name == "gpt-residual", attention_scale=0.0 if name == "uniform" else None,
+    )  # fmt: skip
+
+
+def fresh(
+    name: ModelName,
+    config: TransformerConfig,
+    world: Dyck,
+    embedding: str,
+    keys: Key[Any, " seeds"],
+) -> tuple[Transformer, PyTree]:
+    """Untrained models, stacked, and a tree that says which leaves are trained."""
+    fixed = name in MINIMAL and embedding != "learned"
+
+    def draw(key: PRNGKeyArray) -> Transformer:
+        model = Transformer(config, key=key)
+        if fixed:
+            rows = jnp.asarray(token_depth_embedding(world, embedding), jnp.float32)
+            model = eqx.tree_at(lambda m: m.token_embedding, model, rows)
+        return model
+
+    models = eqx.filter_vmap(draw)(keys)
+    trainable = jax.tree.map(eqx.is_inexact_array, models)
+    if fixed:
+        trainable = eqx.tree_at(lambda m: m.token_embedding, trainable, False)
+    return models, trainable
