@@ -89,11 +89,17 @@ def copied(
 
 
 def without_attention(models: Any) -> Any:
-    """The same models with attention logits of zero: each position reads the mean of those it may."""
-    from dataclasses import replace
-
-    config = replace(models.config, attention_scale=0.0)
-    return eqx.tree_at(lambda m: m.config, models, config)
+    """The same models with queries of zero: each position reads the mean of those that it may."""
+    models = eqx.tree_at(
+        lambda m: m.layers.attention.qkv, models, replace_fn=lambda qkv: qkv.at[..., 0, :, :].set(0)
+    )
+    if models.layers.attention.qkv_bias is None:
+        return models
+    return eqx.tree_at(
+        lambda m: m.layers.attention.qkv_bias,
+        models,
+        replace_fn=lambda bias: bias.at[..., 0, :, :].set(0),
+    )
 
 
 @eqx.filter_jit
