@@ -15,8 +15,8 @@ from minicosm.lab import ProfileName, Trial
 
 from ...common.checks import Results
 
-SIZES = {"smoke": (25,), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}
-MEMORY = {"smoke": (3,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}
+SIZES = {"smoke": (28,), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}
+MEMORY = {"smoke": (7,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}
 PRETRAININGS = {"smoke": 2, "laptop": 5, "paper": 20}
 TASKS = {"smoke": 1, "laptop": 3, "paper": 1}
 STATES = 4  # of a world with memory
