@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from minicosm.models import Transformer
 from minicosm.worlds import Dyck
@@ -66,17 +66,18 @@ def project(
     E: Float[np.ndarray, "inputs m"],
     world: Dyck,
     *,
-    levels: int | None = None,
+    which: Bool[np.ndarray, "types depth"] | None = None,
 ) -> Float[np.ndarray, "m m"]:
     """The nearest balanced matrix in Frobenius norm, `M - Pi_Delta M Pi_Gamma`.
 
-    Pi projects on the span of the pair differences and of the differences of queries. With `levels`,
-    only pairs at levels 1..levels are balanced.
+    Pi projects on the span of the pair differences and of the differences of queries. With `which`,
+    only the pairs of these types and levels are balanced.
     """
     check_embedding(E, world)
     check_logits(M, E)
     M, E = np.asarray(M, np.float64), np.asarray(E, np.float64)
-    pairs = pair_differences(E, world)[:, :levels].reshape(-1, E.shape[1])
+    pairs = pair_differences(E, world)
+    pairs = pairs.reshape(-1, E.shape[1]) if which is None else pairs[which]
     queries = E[query_ids(world)]
     return M - _projector(pairs) @ M @ _projector(queries[1:] - queries[:1])
 

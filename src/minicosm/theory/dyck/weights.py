@@ -59,7 +59,9 @@ def parts_of(model: Transformer) -> tuple[list[Attention], list[Stage]]:
     """The heads and stages of a model with one head, layer by layer."""
     attention, mlp = model.layers.attention, model.layers.mlp
     qkv, out = np.asarray(attention.qkv), np.asarray(attention.out)
-    heads = [Attention(*np.moveaxis(a[:, :, 0], 1, 0), b[0]) for a, b in zip(qkv, out, strict=True)]
+    heads = [
+        Attention(a[:, 0, 0], a[:, 1, 0], a[:, 2, 0], b[0]) for a, b in zip(qkv, out, strict=True)
+    ]
     if mlp is None:
         return heads, []
     arrays = [np.asarray(getattr(mlp, name)) for name in Stage._fields]
