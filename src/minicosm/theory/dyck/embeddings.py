@@ -1,0 +1,77 @@
+"""Embeddings of brackets with their depths: what a minimal first layer puts out (Definition 2.2.2).
+
+Rows are indexed by the pair id that `Dyck.token_depths` gives, and the start token is the last row. The
+pair at level s = 1..D of type t is the open bracket of depth s and the closed one of depth s - 1, the two
+ends of a matched pair.
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from minicosm.worlds import Dyck
+
+Kind = Literal["onehot", "sum", "yao", "random"]
+
+
+def open_ids(world: Dyck) -> Int[np.ndarray, "types depth"]:
+    """`[t, s - 1]`: the id of the open bracket of type t at depth s = 1..D."""
+    types, levels = np.arange(world.types)[:, None], np.arange(world.depth)
+    return 2 * types * world.depth + levels
+
+
+def closed_ids(world: Dyck) -> Int[np.ndarray, "types depth"]:
+    """`[t, s - 1]`: the id of the closed bracket of type t at depth s - 1, which matches `open_ids`."""
+    return open_ids(world) + world.depth
+
+
+def query_ids(world: Dyck) -> Int[np.ndarray, " queries"]:
+    """Closed brackets of depth 1..D-1: the only last tokens behind which memory is needed."""
+    return closed_ids(world)[:, 1:].ravel()
+
+
+def tokens_and_depths(world: Dyck) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+    """The token and the depth of every pair id."""
+    tokens, levels = np.divmod(np.arange(world.pairs), world.depth)
+    return tokens, levels + (tokens % 2 == 0)
+
+
+def token_depth_embedding(
+    world: Dyck, kind: Kind = "onehot", *, seed: int | None = None
+) -> Float[np.ndarray, "inputs m"]:
+    """One row for every bracket with its depth, and one for the start token.
+
+    - "onehot" (Eq. 2.55): one-hot vectors of all pair ids and the start token.
+    - "sum" (Eq. 2.56): one-hot token beside one-hot depth 0..D.
+    - "yao" (Eq. 2.57): one-hot token beside `(cos a_d, sin a_d)`, `a_d = arctan(d / (D + 2 - d))`.
+    - "random": orthonormal rows drawn with `seed`.
+
+    In "sum" and "yao" the start token has a slot of its own beside the tokens' and no depth.
+    """
+    if kind not in get_args(Kind):
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(get_args(Kind))}")
+    inputs = world.pairs + 1
+    if kind == "onehot":
+        return np.eye(inputs)
+    if kind == "random":
+        if seed is None:
+            raise ValueError("a random embedding needs a seed")
+        rows = np.random.default_rng(seed).normal(size=(inputs, inputs))
+        q, r = np.linalg.qr(rows)
+        return q * np.sign(np.diag(r))
+    tokens, depths = tokens_and_depths(world)
+    slots = np.eye(world.vocab + 1)[np.append(tokens, world.vocab)]
+    if kind == "sum":
+        levels = np.eye(world.depth + 1)[depths]
+    else:
+        angles = np.arctan(depths / (world.depth + 2 - depths))
+        levels = np.column_stack([np.cos(angles), np.sin(angles)])
+    return np.hstack([slots, np.vstack([levels, np.zeros(levels.shape[1])])])
+
+
+def printed_onehot(world: Dyck) -> Float[np.ndarray, "pairs m"]:
+    """Eq. 2.55 as printed: pair (t, d) is the one-hot vector number (t - 1) D + d, t = 1..2k, in 2kD
+    dimensions. A closed bracket of depth 0 gets the vector of the open one of its type at depth D."""
+    tokens, depths = tokens_and_depths(world)
+    return np.eye(world.pairs)[tokens * world.depth + depths - 1]

@@ -1,0 +1,114 @@
+"""Why balance is needed (Theorem 2.2.1, necessity): outputs behind strings of any length, in closed form.
+
+Without positions, what attention gives to the last token b of a string depends on how often each bracket
+with its depth occurs before it: `sum_a n_a exp(e_a^T M e_b) W_V e_a`. Strings with 10^4 inserted pairs cost
+as much as short ones.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from minicosm.models import Transformer, variants
+from minicosm.worlds import Dyck
+from minicosm.worlds.arrays import AnyArray, check_count
+
+from .embeddings import closed_ids, open_ids
+from .weights import Attention, assemble
+
+Residual = Literal["outside", "inside"]
+
+
+class Keys(NamedTuple):
+    """A prefix as attention without positions sees it."""
+
+    counts: Float[np.ndarray, " inputs"]  # of every bracket with its depth; the start token last
+    query: int  # the id of the last token
+
+
+def keys_of(world: Dyck, tokens: Int[AnyArray, " T"], *, start: bool = True) -> Keys:
+    """Counts of a string, behind a start token unless told otherwise."""
+    ids = np.asarray(world.token_depths(tokens))
+    counts = np.bincount(ids, minlength=world.pairs + 1).astype(np.float64)
+    counts[world.pairs] = float(start)
+    return Keys(counts, int(ids[-1]))
+
+
+def pumped(world: Dyck, keys: Keys, times: int, *, type: int = 0, level: int = 1) -> Keys:
+    """The prefix with `times` more matched pairs of this type at this level, 1..D."""
+    check_count("times", times, least=0)
+    if level not in range(1, world.depth + 1):
+        raise ValueError(f"level is {level}; it must lie in 1..{world.depth}")
+    counts = keys.counts.copy()
+    counts[[open_ids(world)[type, level - 1], closed_ids(world)[type, level - 1]]] += times
+    return keys._replace(counts=counts)
+
+
+def twins(world: Dyck, opened: Sequence[int], last: int = 0) -> tuple[Keys, Keys]:
+    """Two prefixes that differ in the type of the last bracket still open: brackets of the types `opened`,
+    the last one of them also of the next type, and behind it a pair of type `last`."""
+    strings = []
+    for shift in (0, 1):
+        types = [*opened[:-1], (opened[-1] + shift) % world.types]
+        strings.append(np.array([*(2 * t for t in types), 2 * last, 2 * last + 1]))
+    first, second = (keys_of(world, tokens) for tokens in strings)
+    return first, second
+
+
+def unit(x: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+    """LN_0: mean zero and norm one, zero for a constant vector."""
+    centred = x - x.mean()
+    size = np.linalg.norm(centred)
+    return centred / size if size > 0 else centred
+
+
+def output(
+    keys: Keys,
+    E: Float[np.ndarray, "inputs m"],
+    M: Float[np.ndarray, "m m"],
+    W_V: Float[np.ndarray, "m m"],
+    residual: Residual = "outside",
+) -> Float[np.ndarray, " m"]:
+    """What the MLP of a layer reads: `LN_0(attention) + e(last)`, or `LN_0(attention + e(last))` with the
+    residual inside the norm (Eq. 2.85)."""
+    last = E[keys.query]
+    logits = E @ M @ last
+    weights = keys.counts * np.exp(logits - logits[keys.counts > 0].max())
+    attended = (weights / weights.sum()) @ E @ W_V
+    return unit(attended) + last if residual == "outside" else unit(attended + last)
+
+
+def separation(
+    pair: tuple[Keys, Keys],
+    E: Float[np.ndarray, "inputs m"],
+    M: Float[np.ndarray, "m m"],
+    W_V: Float[np.ndarray, "m m"],
+    residual: Residual = "outside",
+) -> float:
+    """The distance of the outputs behind two prefixes: what an MLP has to tell them apart by."""
+    first, second = (output(keys, E, M, W_V, residual) for keys in pair)
+    return float(np.linalg.norm(first - second))
+
+
+def attention_model(
+    world: Dyck,
+    E: Float[np.ndarray, "inputs m"],
+    M: Float[np.ndarray, "m m"],
+    W_V: Float[np.ndarray, "m m"],
+    residual: Residual = "outside",
+) -> Transformer:
+    """The layer without its MLP as a `Transformer`, whose last residual stream is `output`."""
+    make = variants.theory if residual == "outside" else variants.residual_inside
+    m = E.shape[1]
+    config = make(world.vocab, width=m, inputs=len(E), mlp_width=0)
+    head = Attention(np.asarray(M).T, np.eye(m), np.asarray(W_V), np.eye(m))
+    return assemble(config, np.asarray(E), [head], [], np.eye(m, world.vocab))
+
+
+def first_weights(model: Transformer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """E, M and W_V of a constructed model in float64."""
+    query, key, value = np.moveaxis(np.asarray(model.layers.attention.qkv)[0, :, :, 0], 1, 0)
+    out = np.asarray(model.layers.attention.out)[0, 0]
+    return np.asarray(model.token_embedding), model.config.scale * key @ query.T, value @ out

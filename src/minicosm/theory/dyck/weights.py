@@ -1,0 +1,89 @@
+"""Transformers from explicit weights, and small changes of their weights."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from minicosm.models import Transformer, TransformerConfig
+
+from .relu import Stage, linear, padded
+
+
+class Attention(NamedTuple):
+    """One head, acting from the right: logits `(x_b @ query) . (x_a @ key)`, values `x @ value @ out`."""
+
+    query: Float[np.ndarray, "m m"]
+    key: Float[np.ndarray, "m m"]
+    value: Float[np.ndarray, "m m"]
+    out: Float[np.ndarray, "m m"]
+
+
+def silent_attention(m: int) -> Attention:
+    """A head that adds nothing: `LN_0(0) = 0`."""
+    zero = np.zeros((m, m))
+    return Attention(zero, zero, zero, zero)
+
+
+def assemble(
+    config: TransformerConfig,
+    embedding: Float[np.ndarray, "inputs m"],
+    heads: Sequence[Attention],
+    stages: Sequence[Stage],
+    output: Float[np.ndarray, "m vocab"],
+) -> Transformer:
+    """The Transformer with these weights, one head and one stage per layer (or no stages at all)."""
+    template = eqx.filter_eval_shape(Transformer, config, key=jax.random.key(0))
+    qkv = np.stack([np.stack([h.query, h.key, h.value], axis=1)[:, :, None] for h in heads])
+    weights = (embedding, qkv, np.stack([h.out[None] for h in heads]), output)
+    model = eqx.tree_at(
+        lambda t: (t.token_embedding, t.layers.attention.qkv, t.layers.attention.out, t.output),
+        template,
+        weights,
+    )
+    if not stages:
+        return model
+    wide = [padded(stage, config.width, config.size_of_mlp, config.width) for stage in stages]
+    return eqx.tree_at(
+        lambda t: tuple(getattr(t.layers.mlp, name) for name in Stage._fields),
+        model,
+        [np.stack([getattr(stage, name) for stage in wide]) for name in Stage._fields],
+    )
+
+
+def parts_of(model: Transformer) -> tuple[list[Attention], list[Stage]]:
+    """The heads and stages of a model with one head, layer by layer."""
+    attention, mlp = model.layers.attention, model.layers.mlp
+    qkv, out = np.asarray(attention.qkv), np.asarray(attention.out)
+    heads = [
+        Attention(a[:, 0, 0], a[:, 1, 0], a[:, 2, 0], b[0]) for a, b in zip(qkv, out, strict=True)
+    ]
+    if mlp is None:
+        return heads, []
+    arrays = [np.asarray(getattr(mlp, name)) for name in Stage._fields]
+    return heads, [Stage(*layer) for layer in zip(*arrays, strict=True)]
+
+
+def with_logits(model: Transformer, M: Float[np.ndarray, "m m"]) -> Transformer:
+    """The same model with another attention matrix in its first layer, nothing else adapted."""
+    qkv = np.array(model.layers.attention.qkv)
+    qkv[0, :, 0, 0], qkv[0, :, 1, 0] = np.asarray(M).T, np.eye(qkv.shape[1])
+    return eqx.tree_at(lambda t: t.layers.attention.qkv, model, qkv)
+
+
+def with_identity_layers(model: Transformer, count: int) -> Transformer:
+    """Section 2.2.5.2: `count` layers more, with values zero and `g(x) = [I, -I] relu([I; -I] x) = x`."""
+    config, width = model.config, model.config.width
+    heads, stages = parts_of(model)
+    inner = max(config.size_of_mlp, 2 * width)
+    return assemble(
+        replace(config, layers=config.layers + count, mlp_width=inner),
+        np.asarray(model.token_embedding),
+        heads + [silent_attention(width)] * count,
+        stages + [linear(np.eye(width))] * count,
+        np.asarray(model.output),
+    )
