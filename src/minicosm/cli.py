@@ -118,6 +118,8 @@ class Check:
         store = Store(home())
         # Compiled programs are kept as well: compiling a Transformer's step takes 10 s or more.
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(store.path.absolute() / "compiled"))
+        if self.profile == "smoke":  # nearly all of its time goes into compiling
+            os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
         try:
             checked = check(
                 selection,

@@ -35,7 +35,7 @@ def test_the_contrastive_term_reads_the_string_behind_nested_pairs(name):
     """Referee: the string with its pairs written out, nothing hidden, as an ordinary input."""
     pairs = name == "minimal"
     model = single(model_of(name, layers=2)[0])
-    task = objective.BracketObjective(WORLD, np.float32(1), length=9, batch=1, pairs=pairs)
+    task = objective.BracketObjective(WORLD, np.ones((), np.float32), length=9, batch=1, pairs=pairs)
     tokens = np.asarray(WORLD.sample(jax.random.key(4), 8).tokens)
     depths = set()
     for seed in range(5):

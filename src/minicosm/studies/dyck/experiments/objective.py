@@ -100,9 +100,14 @@ class BracketObjective(eqx.Module):
         unused = room - 2 * depth
         place = jnp.arange(room) - unused
         opens = place < depth
-        which = types[jnp.clip(jnp.where(opens, place, 2 * depth - 1 - place), 0, len(types) - 1)]
-        nested = jnp.where(place < 0, brackets.vocab, 2 * which + ~opens)
-        whole = with_start(brackets, jnp.concatenate([nested, tokens]), self.pairs)
+        level = jnp.where(opens, place, 2 * depth - 1 - place)
+        nested = 2 * types[jnp.clip(level, 0, len(types) - 1)] + ~opens
+        if self.pairs:
+            nested = nested * brackets.depth + level
+        start = brackets.pairs if self.pairs else brackets.vocab
+        nested = jnp.where(place < 0, start, nested)
+        rest = brackets.token_depths(tokens) if self.pairs else tokens
+        whole = jnp.concatenate([jnp.full(1, start), nested, rest])
         # The unused places hold the same id as the start token; the last of them is the start.
         visible = jnp.arange(len(whole)) >= unused
         at = jnp.arange(len(tokens)) + room + 1
