@@ -2,7 +2,7 @@
 
 # Importing a module registers its claims, in this order.
 # isort: off
-from .claims import balance, construction  # noqa: F401
+from .claims import balance, necessity, construction, exact_attention, relu_lemmas  # noqa: F401
 
 # isort: on
 from .study import STUDY

@@ -1,19 +1,14 @@
-"""Exact models, what their proofs print, and how their attention looks (Sections 2.2.2, 2.2.5)."""
-
-import numpy as np
+"""Exact models, and what their proofs print (Sections 2.2.2, 2.2.5)."""
 
 from minicosm.lab import Outcome, Table
 
 from ...common.checks import TOLERANCE, Results, always, both, identity, never_close
-from ...common.figures import identity_figure
 from .. import theory_figures as figures
 from ..study import STUDY
 from .theory_trials import EXACT, PAPER, ROUNDING, rows, suite, verdict
 
 MODELS = suite("constructions")
 PRINTED = suite("constructions", "printed")
-OPTIMA = suite("constructions", "optima")
-LEMMAS = suite("lemmas")
 
 STUDY.claim(
     id="dyck/theorem-2.2.1-sufficiency",
@@ -35,8 +30,8 @@ STUDY.claim(
     title="The same for other numbers of types and depths",
     source=f"{PAPER}, Theorem 2.2.1 (sufficiency)",
     statement=(
-        "The construction is exact for other types and depths too, also for one type and for depth one, where "
-        "every M is balanced."
+        "The construction is exact for other types and depths too, also for one type and for depth one, "
+        "where every M is balanced."
     ),
     criterion=EXACT,
     trials=MODELS,
@@ -131,12 +126,12 @@ def index(results: Results) -> Outcome:
     title="Independence at each depth is enough",
     source=f"{PAPER}, Theorem 2.2.1 (sufficiency)",
     statement=(
-        "If at every depth the 2k + 1 embeddings of brackets and start token are linearly independent and M is "
-        "balanced, some values and MLP predict exactly."
+        "If at every depth the 2k + 1 embeddings of brackets and start token are linearly independent and M "
+        "is balanced, some values and MLP predict exactly."
     ),
     criterion=(
-        "Fails if there are such embeddings and two prefixes with different laws whose inputs to the MLP agree "
-        "to 1e-12 for random balanced M and random values."
+        "Fails if there are such embeddings and two prefixes with different laws whose inputs to the MLP "
+        "agree to 1e-12 for random balanced M and random values."
     ),
     trials=PRINTED,
     expected="fails",
@@ -221,8 +216,8 @@ STUDY.claim(
     title="A first layer of uniform attention computes the depth",
     source=f"{PAPER}, proof of Corollary 2.2.1",
     statement=(
-        "The average of +1, -1 and the start token's slot is (depth, 1, 0, ...) / (n + 1); its norm beside the "
-        "token tells brackets with depths apart (distance 0.086 in 2k + 1 dimensions), and an MLP turns "
+        "The average of +1, -1 and the start token's slot is (depth, 1, 0, ...) / (n + 1); its norm beside "
+        "the token tells brackets with depths apart (distance 0.086 in 2k + 1 dimensions), and an MLP turns "
         "it into their one-hot vectors."
     ),
     criterion=f"Embeddings and uniform attention to {TOLERANCE:g}; the distance to the digits given.",
@@ -285,219 +280,3 @@ def geometric(results: Results) -> Outcome:
         queries=sum(found["sequences"]),
         smallest_margin=min(found["margin"]),
     )
-
-
-# -- how attention looks --------------------------------------------------------------------------
-
-
-@STUDY.claim(
-    id="dyck/variation-of-exact-models",
-    title="Exact models vary in attention as much as random patterns do",
-    source=f"added to {PAPER}, Section 2.2.3.2",
-    statement=(
-        "Forty exact models with projected Gaussian attention matrices of deviation 0.5, 1, 2 and 4 have mean "
-        "attention variation 0.72, 2.6, 7.4 and 14.1 on [[[[]]]](((()))): for 2 and above more than random "
-        "patterns, which have 3.0."
-    ),
-    criterion=(
-        "The mean over draws of forty is within 15% of each number; up to deviation 2 the models tested are "
-        f"exact to {ROUNDING:g} (at 4 the read-out's threshold is too small for double precision)."
-    ),
-    trials=OPTIMA,
-    figure=figures.variation,
-)
-def variation(results: Results) -> Outcome:
-    stated = {"0.5": 0.72, "1": 2.6, "2": 7.4, "4": 14.1}
-    found = {sd: rows(results, f"variation {sd}") for sd in stated}
-    means = {sd: float(np.mean(found[sd]["variation"])) for sd in stated}
-    near = all(abs(means[sd] / stated[sd] - 1) <= 0.15 for sd in stated)
-    exact = max(max(found[sd]["error"]) for sd in ("0.5", "1", "2")) <= ROUNDING
-    random = rows(results, "random-variation")["formula"][1]
-    table = Table(
-        "exact models by deviation of the attention matrix",
-        ("deviation", "mean variation", "stated", "largest error", "share that is stack-like"),
-        tuple(
-            (
-                sd,
-                means[sd],
-                stated[sd],
-                max(found[sd]["error"]),
-                float(np.mean(found[sd]["stack_like"])),
-            )
-            for sd in stated
-        ),
-    )
-    holds = near and exact and means["2"] > random
-    numbers = {f"variation at {sd}": value for sd, value in means.items()}
-    return Outcome("holds" if holds else "fails", {**numbers, "random patterns": random}, (table,))
-
-
-@STUDY.claim(
-    id="dyck/attention-of-exact-models",
-    title="Exact models need not look at the stack",
-    source=f"{PAPER}, Theorem 2.2.1 and Section 2.2.3.2",
-    statement=(
-        "Of exact models with random balanced attention fewer than a quarter attend most, at nine of ten closed "
-        "brackets of positive depth, to the last bracket still open."
-    ),
-    criterion="The share with rate above 0.9 on [[[[]]]](((()))) is below 25% at every deviation.",
-    trials=OPTIMA,
-    figure=figures.attention,
-)
-def attention(results: Results) -> Outcome:
-    shares = {
-        sd: float(np.mean(rows(results, f"variation {sd}")["stack_like"]))
-        for sd in ("0.5", "1", "2", "4")
-    }
-    named = {f"share at deviation {sd}": share for sd, share in shares.items()}
-    return Outcome("holds" if max(shares.values()) < 0.25 else "fails", named)
-
-
-@STUDY.claim(
-    id="dyck/random-variation",
-    title="The variation of random patterns in closed form",
-    source=f"added to {PAPER}, Section 2.2.3.2",
-    statement=(
-        "Independent causal patterns whose rows are uniform on the simplex have mean variation "
-        "2 [2 (H_{N+1} - 1) - H_N], H being harmonic numbers: 3.00 for 16 and 3.39 for 20 tokens."
-    ),
-    criterion="Within 4 standard errors of the mean of sampled patterns for 5, 16 and 20 tokens.",
-    trials=OPTIMA,
-    kind="lemma",
-)
-def random_patterns(results: Results) -> Outcome:
-    found = rows(results, "random-variation")
-    digits = abs(found["formula"][1] - 2.997) < 5e-4 and abs(found["formula"][2] - 3.386) < 5e-4
-    return verdict(
-        max(found["deviation"]) <= 4 and digits,
-        largest_deviation_in_standard_errors=max(found["deviation"]),
-        formula_at_16=found["formula"][1],
-        measured_at_16=found["measured"][1],
-        spread_of_one_pair=found["spread"][1],
-    )
-
-
-# -- ReLU networks --------------------------------------------------------------------------------
-
-
-def lemma(number: str, title: str, statement: str) -> None:
-    """A lemma whose network has to be exact and as wide as stated."""
-    name = f"lemma-{number}"
-    STUDY.claim(
-        id=f"dyck/{name}",
-        title=title,
-        source=f"{PAPER}, Lemma {number}",
-        statement=statement,
-        criterion=f"Values to {TOLERANCE:g} on random data of random sizes, and the width as stated.",
-        trials=LEMMAS,
-        kind="lemma",
-        figure=identity_figure("suite", name, TOLERANCE),
-    )(both(identity(name), always(name, "width")))
-
-
-lemma(
-    "2.2.15",
-    "Two layers of ReLU interpolate n points with 2n units",
-    "For distinct points x_i and any y_i a ReLU network of two layers and 2n units has f(x_i) = y_i.",
-)
-
-
-@STUDY.claim(
-    id="dyck/lemma-2.2.16",
-    title="Directions orthogonal to ones that hide no given vector",
-    source=f"{PAPER}, Lemma 2.2.16",
-    statement=(
-        "For nonzero vectors x_i in n dimensions there are n - 2 orthonormal vectors, orthogonal to the vector "
-        "of ones, whose span holds no x_i."
-    ),
-    criterion=f"Orthonormal to {TOLERANCE:g}; every x_i is at a distance above {TOLERANCE:g} from the span.",
-    trials=LEMMAS,
-    kind="lemma",
-)
-def orthonormal(results: Results) -> Outcome:
-    found = rows(results, "lemma-2.2.16")
-    holds = max(found["error"]) <= TOLERANCE and min(found["outside"]) > TOLERANCE
-    return verdict(holds, largest_error=max(found["error"]), least_distance=min(found["outside"]))
-
-
-lemma(
-    "2.2.17",
-    "A ReLU network reads the entry of an index",
-    "For x in [0, M]^n and y in 1..n a ReLU network of two layers and 2n units has f(x, y) = x_y.",
-)
-lemma(
-    "2.2.18",
-    "A ReLU network names the only active entry",
-    "If x_i > M and all other entries are 0, sum_i i (relu(x_i) - relu(x_i - M)) / M = i, with 2n units.",
-)
-lemma(
-    "2.2.19",
-    "A ReLU network switches between K networks",
-    "With |z| <= M for all pre-activations z, sum_ki a_ki [relu(z_ki + 2M(y-k)) - relu(z_ki + 2M(y-k) - M)] "
-    "+ h(y) = f_y(x), where h(y) = b_y - M sum_(k<y) sum_i a_ki is interpolated, with 2Km + 2K units.",
-)
-lemma(
-    "2.2.20",
-    "A ReLU network is linear",
-    "W x = [I, -I] relu([W; -W] x) with 2n units, and for |W| <= 2 both matrices have norm at most 2 sqrt(2).",
-)
-
-STUDY.claim(
-    id="dyck/lemma-2.2.18-as-printed",
-    title="Lemma 2.2.18 with the printed formula",
-    source=f"{PAPER}, proof of Lemma 2.2.18",
-    statement="sum_i i (relu(x_i) - relu(x_i - M) + M) / M = i.",
-    criterion="Fails if some value is off by more than 1e-3.",
-    trials=LEMMAS,
-    kind="lemma",
-    expected="fails",
-    erratum="The + M makes every entry contribute: the value is i + n (n + 1) / 2.",
-    corrected_by="dyck/lemma-2.2.18",
-)(never_close("lemma-2.2.18-printed", "error"))
-
-
-@STUDY.claim(
-    id="dyck/lemma-2.2.19-as-printed",
-    title="Lemma 2.2.19 with the printed formula",
-    source=f"{PAPER}, proof of Lemma 2.2.19",
-    statement=(
-        "The units relu(z + M(y-k)) - relu(z + M(y-k-1)), the sum of all biases b_k and the terms "
-        "c_ki relu(y + 1 - k) make a network with f(y, x) = f_y(x)."
-    ),
-    criterion="Fails if some value is off by more than 1e-3.",
-    trials=LEMMAS,
-    kind="lemma",
-    expected="fails",
-    erratum=(
-        "Two slips: all biases b_k are added, not that of network y; and where a pre-activation of network "
-        "y - 1 is negative, its units give less than the M that is subtracted. It is right for networks "
-        "without output biases and with pre-activations in [0, M]."
-    ),
-    corrected_by="dyck/lemma-2.2.19",
-)
-def switch_printed(results: Results) -> Outcome:
-    found = rows(results, "lemma-2.2.19-printed")
-    return verdict(
-        max(found["error"]) <= 1e-3,
-        largest_error=max(found["error"]),
-        largest_error_without_biases=max(found["without_biases"]),
-        largest_error_with_positive_preactivations=max(found["positive"]),
-        largest_error_with_neither_fault=max(found["neither"]),
-    )
-
-
-@STUDY.claim(
-    id="dyck/lemma-2.2.20-as-printed",
-    title="Lemma 2.2.20 with the printed transpose",
-    source=f"{PAPER}, proof of Lemma 2.2.20",
-    statement="[I, -I]^T relu([Wx; -Wx]) is defined and equals Wx.",
-    criterion="Fails if the product is not defined.",
-    trials=LEMMAS,
-    kind="lemma",
-    expected="fails",
-    erratum="The transpose has n columns for a vector of 2n entries; without it the formula is right.",
-    corrected_by="dyck/lemma-2.2.20",
-)
-def linear_printed(results: Results) -> Outcome:
-    defined = rows(results, "lemma-2.2.20-printed")["defined"]
-    return verdict(all(defined), products_that_are_defined=sum(defined), of=len(defined))
