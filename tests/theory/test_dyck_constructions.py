@@ -180,7 +180,7 @@ def test_bad_input_is_a_sentence(unchecked_types):
     world = Dyck()
     E = embeddings.token_depth_embedding(world)
     M = np.random.default_rng(0).normal(size=(17, 17))
-    with pytest.raises(ValueError, match="M is not balanced: .* varies by"):
+    with pytest.raises(ValueError, match=r"M is not balanced: .* varies by"):
         constructions.exact_dyck(world, E, M)
     with pytest.raises(
         ValueError, match="embeddings have rank 9; they must be linearly independent"

@@ -18,8 +18,8 @@ OPTIMA = suite("constructions", "optima")
     source=f"added to {PAPER}, Section 2.2.3.2",
     statement=(
         "Forty exact models with projected Gaussian attention matrices of deviation 0.5, 1, 2 and 4 have "
-        "mean attention variation 0.72, 2.6, 7.4 and 14.1 on [[[[]]]](((()))): for 2 and above more than random "
-        "patterns, which have 3.0."
+        "mean attention variation 0.72, 2.6, 7.4 and 14.1 on [[[[]]]](((()))): for 2 and above more than "
+        "random patterns, which have 3.0."
     ),
     criterion=(
         "The mean over draws of forty is within 15% of each number; up to deviation 2 the models tested are "
