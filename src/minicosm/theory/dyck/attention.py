@@ -5,8 +5,10 @@ Patterns are arrays [query, key], as `Trace.attention` gives them for every laye
 
 from typing import NamedTuple
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray, check_count
@@ -43,6 +45,11 @@ def random_variation(length: int) -> float:
     return 2 * (2 * (harmonic + 1 / (length + 1) - 1) - harmonic)
 
 
+@eqx.filter_jit
+def _tops(world: Dyck, tokens: Int[Array, " N"]) -> tuple[Int[Array, " N"], Bool[Array, ""]]:
+    return world.stack_tops(tokens), world.is_prefix(tokens)
+
+
 class StackScore(NamedTuple):
     """How much closed brackets of positive depth look at the last bracket still open."""
 
@@ -65,7 +72,10 @@ def stack_score(
             f"the pattern has shape {pattern.shape}; a string of {len(tokens)} tokens needs as many "
             "rows and columns, or one more with a start token"
         )
-    tops, given = np.asarray(world.stack_tops(tokens)), np.asarray(tokens)
+    tops, legal = map(np.asarray, _tops(world, jnp.asarray(tokens)))
+    if not legal:
+        raise ValueError("the string is no prefix of balanced brackets of this world")
+    given = np.asarray(tokens)
     queries = np.flatnonzero((given < world.vocab) & (given % 2 == 1) & (tops >= 0))
     if not len(queries):
         return StackScore(float("nan"), float("nan"), 0)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from minicosm.worlds import Dyck
+from minicosm.worlds.arrays import AnyArray
 
 Kind = Literal["onehot", "sum", "yao", "random"]
 
@@ -35,6 +36,19 @@ def tokens_and_depths(world: Dyck) -> tuple[Int[np.ndarray, " pairs"], Int[np.nd
     """The token and the depth of every pair id."""
     tokens, levels = np.divmod(np.arange(world.pairs), world.depth)
     return tokens, levels + (tokens % 2 == 0)
+
+
+def pair_ids(world: Dyck, tokens: Int[AnyArray, " T"]) -> Int[np.ndarray, " T"]:
+    """`world.token_depths` of known tokens, without compiling anything."""
+    tokens = np.asarray(tokens)
+    opens = tokens % 2 == 0
+    depths = np.cumsum(np.where(opens, 1, -1))
+    if depths.min(initial=0) < 0 or depths.max(initial=0) > world.depth:
+        raise ValueError(
+            f"the string reaches depths {depths.min()} to {depths.max()}; "
+            f"they must lie in 0..{world.depth}"
+        )
+    return tokens * world.depth + depths - opens
 
 
 def token_depth_embedding(

@@ -15,7 +15,7 @@ from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray, check_count
 
-from .embeddings import closed_ids, open_ids
+from .embeddings import closed_ids, open_ids, pair_ids
 from .weights import Attention, assemble
 
 Residual = Literal["outside", "inside"]
@@ -30,7 +30,7 @@ class Keys(NamedTuple):
 
 def keys_of(world: Dyck, tokens: Int[AnyArray, " T"], *, start: bool = True) -> Keys:
     """Counts of a string, behind a start token unless told otherwise."""
-    ids = np.asarray(world.token_depths(tokens))
+    ids = pair_ids(world, tokens)
     counts = np.bincount(ids, minlength=world.pairs + 1).astype(np.float64)
     counts[world.pairs] = float(start)
     return Keys(counts, int(ids[-1]))

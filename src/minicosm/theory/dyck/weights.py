@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import equinox as eqx
@@ -37,12 +38,11 @@ def assemble(
     output: Float[np.ndarray, "m vocab"],
 ) -> Transformer:
     """The Transformer with these weights, one head and one stage per layer (or no stages at all)."""
-    template = eqx.filter_eval_shape(Transformer, config, key=jax.random.key(0))
     qkv = np.stack([np.stack([h.query, h.key, h.value], axis=1)[:, :, None] for h in heads])
     weights = (embedding, qkv, np.stack([h.out[None] for h in heads]), output)
     model = eqx.tree_at(
         lambda t: (t.token_embedding, t.layers.attention.qkv, t.layers.attention.out, t.output),
-        template,
+        _template(config),
         weights,
     )
     if not stages:
@@ -53,6 +53,11 @@ def assemble(
         model,
         [np.stack([getattr(stage, name) for stage in wide]) for name in Stage._fields],
     )
+
+
+@lru_cache
+def _template(config: TransformerConfig) -> Transformer:
+    return eqx.filter_eval_shape(Transformer, config, key=jax.random.key(0))
 
 
 def parts_of(model: Transformer) -> tuple[list[Attention], list[Stage]]:

@@ -20,6 +20,7 @@ from minicosm.theory.dyck.constructions import (
     uniform_dyck,
 )
 from minicosm.theory.dyck.embeddings import (
+    pair_ids,
     printed_onehot,
     query_ids,
     token_depth_embedding,
@@ -33,6 +34,7 @@ from ...common.ledger import Ledger
 from .theory_size import PROBE, TheorySize, worlds
 
 LENGTHS = (1, 2, 5, 28, 100, 500, 3000)
+MODELS = ((0.0, "onehot"), (0.3, "onehot"), (1.0, "onehot"), (1.0, "random"))
 OPTIMA = 40
 SPREADS = (0.5, 1.0, 2.0, 4.0)
 
@@ -48,29 +50,26 @@ def run(config: TheorySize, progress: Progress) -> TrialResult:
     root = jax.random.key(config.seed)
     world = Dyck()
     onehot = token_depth_embedding(world)
+    strings = np.asarray(draw(world, root, config.strings, config.longest))
     lengths = [n for n in LENGTHS if n <= config.longest]
-    strings = {n: np.asarray(draw(world, root, config.strings, n)) for n in lengths}
     rng = np.random.default_rng([config.seed, 2])
-    curves = {}
-    for name, sd, kind in (
-        ("uniform attention", 0.0, "onehot"),
-        ("balanced, sd 0.3", 0.3, "onehot"),
-        ("balanced, sd 1", 1.0, "onehot"),
-        ("random embedding, sd 1", 1.0, "random"),
-    ):
-        progress(len(curves), 6, name)
-        E = token_depth_embedding(world, kind, seed=config.seed)
-        model = exact_dyck(world, E, balanced(world, E, sd, rng))
-        errors = [float(prediction_errors(model, world, strings[n]).max()) for n in lengths]
-        curves[name] = errors
-        ledger.add("sufficiency", error=max(errors), sequences=config.strings * len(lengths))
-    both = uniform_dyck(world)
-    errors = [float(prediction_errors(both, world, strings[n]).max()) for n in lengths]
-    curves["both layers from tokens"] = errors
-    ledger.add("corollary", error=max(errors), sequences=config.strings * len(lengths))
-    ledger.picture(errors=np.array(list(curves.values())), lengths=np.array(lengths))
+    curves = []
 
-    short = strings[28]
+    def judge(statement: str, model: Transformer) -> None:
+        progress(len(curves), 6, "exact models by length")
+        errors = prediction_errors(model, world, strings)
+        ledger.add(statement, error=float(errors.max()), sequences=errors.size)
+        worst = np.maximum.accumulate(errors.max(axis=0))
+        curves.append(worst[lengths])
+
+    for sd, kind in MODELS:
+        E = token_depth_embedding(world, kind, seed=config.seed)
+        judge("sufficiency", exact_dyck(world, E, balanced(world, E, sd, rng)))
+    both = uniform_dyck(world)
+    judge("corollary", both)
+    ledger.picture(errors=np.array(curves), lengths=np.array(lengths))
+
+    short = np.asarray(draw(world, root, config.strings, 28))
     model = exact_dyck(world, onehot, balanced(world, onehot, 1.0, rng))
     deeper = with_identity_layers(model, 2)
     ledger.add("identity-layers", error=float(prediction_errors(deeper, world, short).max()))
@@ -101,8 +100,8 @@ def _first_layer(ledger: Ledger, world: Dyck, model: Transformer, strings: np.nd
     """What the first layer of the corollary puts out, its attention, and how far apart its points are."""
     E = token_depth_embedding(world)
     for tokens in strings:
+        ids = np.append(world.pairs, pair_ids(world, tokens))
         with jax.enable_x64(True):
-            ids = np.append(world.pairs, np.asarray(world.token_depths(tokens)))
             trace = _trace(model, jnp.asarray(np.append(world.vocab, tokens)))
             hidden, attention = np.asarray(trace.hidden[1]), np.asarray(trace.attention[:2, 0])
         rows = np.tril(np.ones((len(ids),) * 2))
@@ -131,10 +130,10 @@ def _geometric(ledger: Ledger, config: TheorySize, root) -> None:
         wrong = asked = 0
         margin = np.inf
         for tokens in np.asarray(draw(world, root, 5 * config.strings, length)):
+            ids = np.append(world.pairs, pair_ids(world, tokens))
             with jax.enable_x64(True):
-                ids = np.append(world.pairs, np.asarray(world.token_depths(tokens)))
                 logits = np.asarray(_next(model, jnp.asarray(ids)))[1:, 1::2]
-            tops = np.asarray(world.stack_tops(tokens))
+            tops = np.asarray(_tops(world, jnp.asarray(tokens)))
             open_ = tops >= 0
             answers = tokens[tops[open_]] // 2
             wrong += int((logits[open_].argmax(axis=1) != answers).sum())
@@ -150,6 +149,11 @@ def _geometric(ledger: Ledger, config: TheorySize, root) -> None:
             unbalanced=float(np.abs(balance.residuals(M, E, world)).max()),
             rank_missing=len(E) - int(np.linalg.matrix_rank(E)),
         )
+
+
+@eqx.filter_jit
+def _tops(world: Dyck, tokens):
+    return world.stack_tops(tokens)
 
 
 @eqx.filter_jit
@@ -186,7 +190,7 @@ def printed(config: TheorySize, progress: Progress) -> TrialResult:
         other = Dyck(k, D)
         rows = printed_onehot(other)
         collisions = len(rows) - len(np.unique(rows, axis=0))
-        tokens, depths = tokens_and_depths(other)
+        _, depths = tokens_and_depths(other)
         slots = np.unique(depths).size
         ledger.add(
             "onehot-printed", collisions=collisions, expected=k, slots=slots, printed_slots=D
@@ -231,7 +235,7 @@ def optima(config: TheorySize, progress: Progress) -> TrialResult:
     ledger = Ledger()
     world = Dyck()
     E = token_depth_embedding(world)
-    probe = np.asarray(world.token_depths(PROBE))
+    probe = pair_ids(world, PROBE)
     strings = np.asarray(draw(world, jax.random.key(config.seed), 4, 100))
     pictures = [np.tril(np.ones((16, 16))) / np.arange(1, 17)[:, None]]
     for sd in SPREADS:

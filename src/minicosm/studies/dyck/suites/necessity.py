@@ -12,6 +12,7 @@ from minicosm.theory.dyck.constructions import exact_dyck, uniform_dyck
 from minicosm.theory.dyck.embeddings import (
     closed_ids,
     open_ids,
+    pair_ids,
     query_ids,
     token_depth_embedding,
     tokens_and_depths,
@@ -65,15 +66,15 @@ def _pump(ledger: Ledger, world: Dyck, E: np.ndarray, M: np.ndarray, rng) -> Non
     ledger.add("pumping-values", **_slopes(unbalanced))
     ledger.picture(distances=np.stack([exact, perturbed, unbalanced]), pumped=np.array(PUMPED))
 
-    level = int(where["level"]) - 1
+    level = where["level"] - 1
     opened, closed = [0] * level, [1] * level
-    inner = [2 * int(where["type"]), 2 * int(where["type"]) + 1] * int(rng.integers(1, 20))
+    inner = [2 * where["type"], 2 * where["type"] + 1] * (10 - level)
     tokens = np.array([*opened, *inner, *closed, 0, 2, 0, 2, 3])
+    ids = np.append(world.pairs, pair_ids(world, tokens))
     for residual in ("outside", "inside"):
         model = necessity.attention_model(world, E, noisy, V, residual)
         with jax.enable_x64(True):
-            ids = np.append(world.pairs, np.asarray(world.token_depths(tokens)))
-            explicit = np.asarray(_last_hidden(model, ids))
+            explicit = np.asarray(_last_hidden(model, jnp.asarray(ids)))
         closed_form = necessity.output(necessity.keys_of(world, tokens), E, noisy, V, residual)
         ledger.add("closed-form", error=float(np.abs(explicit - closed_form).max()))
 
