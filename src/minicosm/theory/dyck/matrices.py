@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from minicosm.models import Transformer
+from minicosm.models.layers import Layer
 from minicosm.models.variants import theory
 
 
@@ -43,20 +44,29 @@ def transformer(matrices: Matrices, constant: float, outputs: int | None = None)
         outputs, width=width, inputs=outputs, layers=layers, mlp_width=matrices.up.shape[1],
         constant=constant, head_width=inner, mlp_bias=False,
     )  # fmt: skip
-    qkv = np.zeros((layers, width, 3, 1, inner))
+    model = Transformer(config, key=jax.random.key(0))
+    return eqx.tree_at(
+        lambda model: (model.layers, model.token_embedding, model.output),
+        model,
+        (layers_of(matrices, model.layers), np.eye(outputs, width), np.eye(width, outputs)),
+    )
+
+
+def layers_of(matrices: Matrices, layers: Layer) -> Layer:
+    """Layers of the same shape as these, with the matrices in place of their weights."""
+    if layers.mlp is None:
+        raise ValueError("the layers have no MLP; they must have one")
+    qkv, out = (np.zeros(np.shape(w)) for w in (layers.attention.qkv, layers.attention.out))
     for place, matrix in enumerate((matrices.query, matrices.key, matrices.value)):
         qkv[:, :, place, 0, : matrix.shape[1]] = matrix.swapaxes(1, 2)
-    out = np.broadcast_to(np.eye(inner, width), (layers, 1, inner, width))
+    out[:, 0] = np.eye(*out.shape[2:])
+    mlp = (matrices.up.swapaxes(1, 2), matrices.down.swapaxes(1, 2))
     return eqx.tree_at(
-        lambda model: (
-            model.layers.attention.qkv, model.layers.attention.out, model.layers.mlp.up,
-            model.layers.mlp.down, model.token_embedding, model.output,
+        lambda layers: (
+            layers.attention.qkv, layers.attention.out, layers.mlp.up, layers.mlp.down
         ),
-        Transformer(config, key=jax.random.key(0)),
-        (
-            qkv, np.array(out), matrices.up.swapaxes(1, 2), matrices.down.swapaxes(1, 2),
-            np.eye(outputs, width), np.eye(width, outputs),
-        ),
+        layers,
+        (qkv, out, *mlp),
     )  # fmt: skip
 
 
@@ -69,7 +79,8 @@ def matrices_of(model: Transformer) -> Matrices:
     shape = theory(
         config.vocab, width=config.width, inputs=config.vocab + config.extra_inputs,
         layers=config.layers, mlp_width=config.size_of_mlp, constant=config.epsilon,
-        head_width=config.size_of_head, mlp_bias=False,
+        head_width=config.size_of_head, mlp_bias=False, positions=config.positions,
+        max_length=config.max_length,
     )  # fmt: skip
     if config != shape or mlp is None:
         raise ValueError(

@@ -187,6 +187,8 @@ def shared_matrix_pair(
 
 def _check(target: Transformer, large: Transformer, wanted: Matrices) -> None:
     """Raise unless the theorem's conditions hold."""
+    if "linear" in (target.config.positions, large.config.positions):
+        raise ValueError("a model adds positions to its input; pruning needs positions='none'")
     constant = target.config.epsilon
     if constant == 0:
         raise ValueError(

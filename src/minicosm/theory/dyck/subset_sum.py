@@ -7,7 +7,7 @@ in the second is found by bisection. For n numbers that is `n 2^(n/2)` work in p
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 MOST_VALUES = 40  # two lists of 2^20 sums
 
@@ -43,13 +43,9 @@ def closest_subsets(
         raise ValueError("a value or a target is not finite; subset sums need finite numbers")
     codes = np.zeros(len(targets), np.int64)
     wanted = np.flatnonzero(targets)
-    if values.ndim == 1:
-        halves = _halves(values) if len(wanted) else None
-        for at in wanted:
-            codes[at] = _best(*halves, targets[at])
-    else:
-        for at in wanted:
-            codes[at] = _best(*_halves(values[at]), targets[at])
+    shared = _halves(values) if values.ndim == 1 and len(wanted) else None
+    for at in wanted:
+        codes[at] = _best(_halves(values[at]) if shared is None else shared, targets[at])
     chosen = (codes[:, None] >> np.arange(n)) & 1 == 1
     sums = np.sum(np.where(chosen, values, 0.0), axis=1)
     return Subsets(chosen, sums, np.abs(sums - targets))
@@ -63,20 +59,27 @@ def subset_sums(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " subsets"
     return sums
 
 
-def _halves(values: Float[np.ndarray, " n"]):
-    """Sums of the first half, sorted sums of the second, their codes, and the size of the first."""
+class _Halves(NamedTuple):
+    first: Float[np.ndarray, " a"]  # sums of the first half of the values
+    second: Float[np.ndarray, " b"]  # sorted sums of the second half
+    codes: Int[np.ndarray, " b"]  # whose sums they are
+    middle: int  # size of the first half
+
+
+def _halves(values: Float[np.ndarray, " n"]) -> _Halves:
     middle = len(values) // 2
     first, second = subset_sums(values[:middle]), subset_sums(values[middle:])
     order = np.argsort(second)
-    return first, second[order], order, middle
+    return _Halves(first, second[order], order, middle)
 
 
-def _best(first, second, order, middle: int, target: float) -> int:
+def _best(halves: _Halves, target: float) -> int:
     """The code of the best subset: bits below `middle` are the first half's."""
+    first, second, codes, middle = halves
     above = np.searchsorted(second, target - first)
     below, above = np.maximum(above - 1, 0), np.minimum(above, len(second) - 1)
     gap_below = np.abs(first + second[below] - target)
     gap_above = np.abs(first + second[above] - target)
     at = int(np.argmin(np.minimum(gap_below, gap_above)))
     partner = below[at] if gap_below[at] <= gap_above[at] else above[at]
-    return at + (int(order[partner]) << middle)
+    return at + (int(codes[partner]) << middle)
