@@ -198,7 +198,7 @@ def approximate_balance(given: Parameters, N: int, kind: int, depth: int, inner:
     `A_{d'} - A_{d'-1} = n_{d'} (S_{d'+1} - S_{d'})` with n_{d'} >= N/8, n_0 >= N/4:
     `|S_{d'}| <= (4 + 16 (d' - 1)) R P / N`.
     """
-    if N <= 8 * given.depth:
+    if 8 * given.depth >= N:
         raise ValueError(f"N is {N}; it must be greater than 8 D = {8 * given.depth}")
     u = contributions(given, given.closed(kind, depth - 1))
     S = pair_effects(given, u)

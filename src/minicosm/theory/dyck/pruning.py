@@ -187,8 +187,13 @@ def shared_matrix_pair(
 
 def _check(target: Transformer, large: Transformer, wanted: Matrices) -> None:
     """Raise unless the theorem's conditions hold."""
-    if "linear" in (target.config.positions, large.config.positions):
+    if {target.config.positions, large.config.positions} != {"none"}:
         raise ValueError("a model adds positions to its input; pruning needs positions='none'")
+    out = np.asarray(large.layers.attention.out)[:, 0]
+    if not np.array_equal(out, np.broadcast_to(np.eye(*out.shape[1:]), out.shape)):
+        raise ValueError(
+            "the large model's value matrix is a product of two; its output matrix must be [I; 0]"
+        )
     constant = target.config.epsilon
     if constant == 0:
         raise ValueError(
