@@ -20,8 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.worlds import Dyck
-
 
 class Parameters(NamedTuple):
     """What the second layer does before its MLP, for brackets of `types` and at most `depth`."""
@@ -142,8 +140,9 @@ def read_output(
     given: Parameters, tokens: Int[np.ndarray, " T"], u: Float[np.ndarray, "pairs+1 m"]
 ) -> Float[np.ndarray, " m"]:
     """What a string with the start token before it sums to, read off its tokens and depths."""
-    ids = np.asarray(Dyck(given.types, given.depth).token_depths(tokens))
-    counts = np.bincount(ids, minlength=len(u))
+    opens = tokens % 2 == 0
+    depths = np.cumsum(np.where(opens, 1, -1))
+    counts = np.bincount(tokens * given.depth + depths - opens, minlength=len(u))
     return counts @ u + u[-1]
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -123,17 +124,26 @@ class Reading(NamedTuple):
 
 def read(model: Transformer, world: Dyck, tokens: Int[np.ndarray, " n"]) -> Reading:
     """Run a model over pairs on a string, in double precision."""
-    ids = np.concatenate([[world.pairs], np.asarray(world.token_depths(tokens))])
     with jax.enable_x64(True):
-        trace = model.trace(ids)
+        trace = _read(model, world, tokens)
         return Reading(np.asarray(trace.logits), np.asarray(trace.attention)[:, 0])
+
+
+@eqx.filter_jit
+def _read(model, world, tokens):
+    return model.trace(jnp.pad(world.token_depths(tokens), (1, 0), constant_values=world.pairs))
+
+
+@eqx.filter_jit
+def _tops(world, tokens):
+    return world.stack_tops(tokens)
 
 
 def stack_score(
     world: Dyck, tokens: Int[np.ndarray, " n"], attention: Float[np.ndarray, "T T"]
 ) -> float:
     """The mean attention on the last open bracket, over brackets after which one is open."""
-    tops = np.asarray(world.stack_tops(tokens))
+    tops = np.asarray(_tops(world, tokens))
     queries = np.flatnonzero(tops >= 0)
     return float(attention[queries + 1, tops[queries] + 1].mean())
 

@@ -22,7 +22,7 @@ Other blocks are pruned to the identity on the first m coordinates, and may stan
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,6 +31,8 @@ from minicosm.models import Transformer
 
 from .matrices import Matrices, matrices_of, transformer
 from .pruned_pairs import SEARCH, PairReport, Search, prune_linear, prune_mlp, prune_pair
+
+Which = Literal["query", "key", "value", "up", "down"]
 
 
 class Report(NamedTuple):
@@ -166,23 +168,48 @@ def shared_matrix_pair(
     second: Transformer,
     large: Transformer,
     layer: int,
+    which: Which,
     *,
     search: Search = SEARCH,
 ) -> tuple[Pruned, Pruned]:
-    """Corollary 2.2.3: prune `large` to two Transformers that share all matrices of one layer.
+    """Corollary 2.2.3: prune `large` to two Transformers that share one matrix of one layer.
 
     The layer's block becomes the identity in both, and the layers of the targets go around it: of
     4L blocks, `floor(j / 2) + floor((4L - 1 - j) / 2) >= 2L - 1` pairs of neighbours avoid block j.
+    Without values, its attention has no effect, so a query or key matrix is then kept whole. A value
+    matrix is shared by letting a layer of the targets end in its block, where possible, as what is
+    kept of it depends on no target; elsewhere it is zero in both.
     """
     if not 0 <= layer < large.config.layers:
         raise ValueError(f"layer is {layer}; the large model has {large.config.layers} layers")
+    if which not in Matrices._fields:
+        raise ValueError(f"which is {which!r}; it must be one of {', '.join(Matrices._fields)}")
     if (first.config.width, first.config.layers) != (second.config.width, second.config.layers):
         raise ValueError("the two targets differ in width or layers; they must agree in both")
     block, blocks = layer // 2, large.config.layers // 2
-    pairs = [*range(0, block - 1, 2), *range(block + 1, blocks - 1, 2)]
-    places = pairs[: first.config.layers]
-    one, two = (prune_transformer(t, large, search=search, places=places) for t in (first, second))
+    own = [block - 1] if which == "value" and layer % 2 == 0 and block > 0 else []
+    before = range(0, block - 1 - len(own), 2)
+    others = [*before, *range(block + 1, blocks - 1, 2)][: first.config.layers - len(own)]
+    places = sorted([*own, *others])
+    one, two = (
+        _with_whole(
+            prune_transformer(target, large, search=search, places=places), large, layer, which
+        )
+        for target in (first, second)
+    )
     return one, two
+
+
+def _with_whole(pruned: Pruned, large: Transformer, layer: int, which: Which) -> Pruned:
+    """Give a query or key matrix back all its entries."""
+    if which not in ("query", "key"):
+        return pruned
+    kept = matrices_of(pruned.model)
+    getattr(kept, which)[layer] = getattr(matrices_of(large), which)[layer]
+    model = transformer(kept, large.config.epsilon, pruned.model.config.vocab)
+    return pruned._replace(
+        model=model, report=pruned.report._replace(kept_attention=_share(kept[:3]))
+    )
 
 
 def _check(target: Transformer, large: Transformer, wanted: Matrices) -> None:

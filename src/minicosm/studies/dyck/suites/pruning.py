@@ -123,11 +123,13 @@ def _value_entries(ledger: Ledger, config: Pruning) -> None:
 
 @dataclass(frozen=True)
 class Sharing:
-    """How many large models two targets are found in, with how many values per subset sum."""
+    """How many large models two targets are found in, with how many values per subset sum;
+    every matrix of these layers is shared in turn."""
 
     seed: int
     draws: int
     size: int = 24
+    layers: tuple[int, ...] = tuple(range(8))
 
 
 def share(config: Sharing, progress: Progress) -> TrialResult:
@@ -139,26 +141,24 @@ def share(config: Sharing, progress: Progress) -> TrialResult:
         large = random_large(rng, first)
         inputs = _inputs(rng, 50)
         drawn, apart = matrices_of(large), float(relative_error(first, second, inputs).max())
-        for block in range(large.config.layers // 2):
-            progress(4 * draw + block, 4 * config.draws, "shared matrices")
-            pair = shared_matrix_pair(first, second, large, 2 * block, search=Search(config.size))
+        places = [(layer, name) for layer in config.layers for name in Matrices._fields]
+        for at, (layer, name) in enumerate(places):
+            progress(len(places) * draw + at, len(places) * config.draws, "shared matrices")
+            search = Search(config.size)
+            pair = shared_matrix_pair(first, second, large, layer, name, search=search)
             one, two = (matrices_of(pruned.model) for pruned in pair)
-            as_drawn = is_pruning(one, drawn) and is_pruning(two, drawn)
-            error = max(
-                float(relative_error(pruned.model, target, inputs).max())
-                for pruned, target in zip(pair, (first, second), strict=True)
+            shared = getattr(one, name)[layer]
+            ledger.add(
+                "corollary-2.2.3",
+                layer=layer,
+                matrix=name,
+                equal=bool(np.array_equal(shared, getattr(two, name)[layer])),
+                kept=int(np.count_nonzero(shared)),
+                kept_as_drawn=is_pruning(one, drawn) and is_pruning(two, drawn),
+                error=max(
+                    float(relative_error(pruned.model, target, inputs).max())
+                    for pruned, target in zip(pair, (first, second), strict=True)
+                ),
+                apart=apart,
             )
-            for layer in (2 * block, 2 * block + 1):
-                for name in Matrices._fields:
-                    a, b = getattr(one, name)[layer], getattr(two, name)[layer]
-                    ledger.add(
-                        "corollary-2.2.3",
-                        layer=layer,
-                        matrix=name,
-                        equal=bool(np.array_equal(a, b)),
-                        kept=int(np.count_nonzero(a)),
-                        kept_as_drawn=as_drawn,
-                        error=error,
-                        apart=apart,
-                    )
     return ledger.result()
