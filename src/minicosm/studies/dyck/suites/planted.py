@@ -52,7 +52,7 @@ def run(config: Planted, progress: Progress) -> TrialResult:
 
 @eqx.filter_jit
 def _draw(world, keys):
-    return jax.vmap(lambda key: world.sample(key, 30).tokens)(keys)
+    return jax.vmap(lambda key: world.sample(key, len(PROBE)).tokens)(keys)
 
 
 @eqx.filter_jit
