@@ -105,18 +105,19 @@ Map = Callable[[Vector], Vector]
 
 
 def composition_error(
-    f1: Map, g1: Map, f2: Map, g2: Map, x: Vector,
+    f: tuple[Map, Map], g: tuple[Map, Map], x: Vector,
     *, growth: float, lipschitz: float, first: float, second: float, printed: bool = False,
 ) -> Sides:  # fmt: skip
-    """Lemma 2.2.5: f1, f2 approximate g1, g2 up to `e1 |x|`, `e2 |x|` (`first`, `second`).
+    """Lemma 2.2.5: `f = (f1, f2)` approximate `g = (g1, g2)` up to `e1 |x|`, `e2 |x|`.
 
-    If `|g1(x)| <= l1 |x|` and g2 is l2-Lipschitz (`growth`, `lipschitz`), then f2 o f1 approximates
+    With e1, e2 as `first`, `second`: if `|g1(x)| <= l1 |x|` and g2 is l2-Lipschitz (`growth`,
+    `lipschitz`), then f2 o f1 approximates
     g2 o g1 up to `(l1 e2 + l2 e1 + e1 e2) |x|`. The printed closed form, `(l1 + e2) (l2 + e1) - l1 l2`
     in this notation, crosses the two: it is `l1 e1 + l2 e2 + e1 e2`.
     """
     l1, l2, e1, e2 = growth, lipschitz, first, second
     factor = l1 * e1 + l2 * e2 + e1 * e2 if printed else l1 * e2 + l2 * e1 + e1 * e2
-    left = np.linalg.norm(f2(f1(x)) - g2(g1(x)))
+    left = np.linalg.norm(f[1](f[0](x)) - g[1](g[0](x)))
     return Sides(float(left), float(factor * np.linalg.norm(x)))
 
 

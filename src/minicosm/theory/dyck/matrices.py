@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.models import Transformer
+from minicosm.models import Transformer, TransformerConfig
 from minicosm.models.layers import Layer
 from minicosm.models.variants import theory
 
@@ -44,7 +44,7 @@ def transformer(matrices: Matrices, constant: float, outputs: int | None = None)
         outputs, width=width, inputs=outputs, layers=layers, mlp_width=matrices.up.shape[1],
         constant=constant, head_width=inner, mlp_bias=False,
     )  # fmt: skip
-    model = Transformer(config, key=jax.random.key(0))
+    model = shape_of(config)
     return eqx.tree_at(
         lambda model: (model.layers, model.token_embedding, model.output),
         model,
@@ -52,14 +52,20 @@ def transformer(matrices: Matrices, constant: float, outputs: int | None = None)
     )
 
 
+def shape_of(config: TransformerConfig) -> Transformer:
+    """A model of this config with shapes in place of weights: drawing them takes longer to compile
+    than all that is done with them here."""
+    return eqx.filter_eval_shape(lambda: Transformer(config, key=jax.random.key(0)))
+
+
 def layers_of(matrices: Matrices, layers: Layer) -> Layer:
     """Layers of the same shape as these, with the matrices in place of their weights."""
     if layers.mlp is None:
         raise ValueError("the layers have no MLP; they must have one")
-    qkv, out = (np.zeros(np.shape(w)) for w in (layers.attention.qkv, layers.attention.out))
+    qkv, out = (np.zeros(w.shape) for w in (layers.attention.qkv, layers.attention.out))
     for place, matrix in enumerate((matrices.query, matrices.key, matrices.value)):
         qkv[:, :, place, 0, : matrix.shape[1]] = matrix.swapaxes(1, 2)
-    out[:, 0] = np.eye(*out.shape[2:])
+    out[:, 0] = np.eye(out.shape[2], out.shape[3])
     mlp = (matrices.up.swapaxes(1, 2), matrices.down.swapaxes(1, 2))
     return eqx.tree_at(
         lambda layers: (

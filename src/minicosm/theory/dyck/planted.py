@@ -19,7 +19,7 @@ from minicosm.models import Transformer
 from minicosm.models.variants import theory
 from minicosm.worlds import Dyck
 
-from .matrices import Matrices, layers_of, matrices_of
+from .matrices import Matrices, layers_of, matrices_of, shape_of
 
 
 def zero_head(model: Transformer) -> Transformer:
@@ -54,7 +54,7 @@ def plant(model: Transformer, logits: Float[np.ndarray, "m n"], *, at: int = 0) 
     shape = replace(
         config, layers=layers + 1, mlp_width=matrices.up.shape[1], head_width=matrices.key.shape[1]
     )
-    empty = Transformer(shape, key=jax.random.key(0))
+    empty = shape_of(shape)
     kept = eqx.tree_at(lambda m: m.layers, model, layers_of(matrices, empty.layers))
     return jax.tree.unflatten(jax.tree.structure(empty), jax.tree.leaves(kept))
 
@@ -77,7 +77,7 @@ def copy_model(world: Dyck, *, max_length: int = 64) -> Transformer:
     )
     output = np.zeros((m, world.vocab))
     output[np.arange(pairs), np.arange(pairs) // world.depth] = 1
-    model = Transformer(config, key=jax.random.key(0))
+    model = shape_of(config)
     return eqx.tree_at(
         lambda m: (m.layers, m.token_embedding, m.position_direction, m.output),
         model,

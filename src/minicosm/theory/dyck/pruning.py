@@ -33,6 +33,7 @@ from .matrices import Matrices, matrices_of, transformer
 from .pruned_pairs import SEARCH, PairReport, Search, prune_linear, prune_mlp, prune_pair
 
 Which = Literal["query", "key", "value", "up", "down"]
+WHICH: tuple[Which, ...] = ("query", "key", "value", "up", "down")
 
 
 class Report(NamedTuple):
@@ -182,8 +183,8 @@ def shared_matrix_pair(
     """
     if not 0 <= layer < large.config.layers:
         raise ValueError(f"layer is {layer}; the large model has {large.config.layers} layers")
-    if which not in Matrices._fields:
-        raise ValueError(f"which is {which!r}; it must be one of {', '.join(Matrices._fields)}")
+    if which not in WHICH:
+        raise ValueError(f"which is {which!r}; it must be one of {', '.join(WHICH)}")
     if (first.config.width, first.config.layers) != (second.config.width, second.config.layers):
         raise ValueError("the two targets differ in width or layers; they must agree in both")
     block, blocks = layer // 2, large.config.layers // 2
@@ -217,7 +218,7 @@ def _check(target: Transformer, large: Transformer, wanted: Matrices) -> None:
     if {target.config.positions, large.config.positions} != {"none"}:
         raise ValueError("a model adds positions to its input; pruning needs positions='none'")
     out = np.asarray(large.layers.attention.out)[:, 0]
-    if not np.array_equal(out, np.broadcast_to(np.eye(*out.shape[1:]), out.shape)):
+    if not np.array_equal(out, np.broadcast_to(np.eye(out.shape[1], out.shape[2]), out.shape)):
         raise ValueError(
             "the large model's value matrix is a product of two; its output matrix must be [I; 0]"
         )

@@ -95,7 +95,7 @@ def _strings(ledger: Ledger, given: Parameters, length: int, rng: np.random.Gene
     least = least_outputs(given, kind, depth, u)
     A = prefix_outputs(S, length, depth)[inner]
     printed = prefix_outputs(S, length, depth, printed=True)[inner]
-    scale = np.abs(u).max() * length
+    scale = float(np.abs(u).max()) * length
     for outer in range(D):
         tokens = string(length, depth, outer, inner, kind, least.first)
         other = string(length, depth, outer, inner, kind, least.second)

@@ -8,7 +8,7 @@ import numpy as np
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.theory.dyck.lipschitz import softmax
-from minicosm.theory.dyck.matrices import apply, random_target
+from minicosm.theory.dyck.matrices import random_target
 from minicosm.theory.dyck.planted import (
     closed_pattern,
     closed_score,
@@ -57,7 +57,7 @@ def _draw(world, keys):
 
 @eqx.filter_jit
 def _trace(model, inputs):
-    return model.trace(inputs)
+    return jax.vmap(model.trace)(inputs)
 
 
 def _random(ledger: Ledger, rng: np.random.Generator, trial: int) -> None:
@@ -65,20 +65,20 @@ def _random(ledger: Ledger, rng: np.random.Generator, trial: int) -> None:
     model = random_target(rng, width=6, attention=4, mlp_width=10, layers=2)
     logits = rng.normal(size=(6, 6)) * 10 ** rng.uniform(-1, 1)
     inputs = rng.normal(size=(8, 12, 6))
-    before = apply(model, inputs)
-    planted = plant(model, logits, at=trial % 3)
-    ledger.add(
-        "planted",
-        error=float(np.abs(apply(planted, inputs) - before).max() / np.abs(before).max()),
-    )
-    zero = zero_head(plant(model, logits, at=trial % 3))
-    ledger.add("proposition-2.2.1", error=float(np.abs(apply(zero, inputs)).max()))
+    planted, at = plant(model, logits, at=trial % 3), trial % 3
     with jax.enable_x64(True):
-        seen = np.asarray(_trace(planted, inputs[0]).attention)[trial % 3, 0]
-        stream = np.asarray(_trace(model, inputs[0]).hidden)[trial % 3]
-    wanted = stream @ logits @ stream.T  # [key, query]
-    wanted = softmax(np.where(np.triu(np.ones((12, 12), bool)), wanted, -np.inf)).T
-    ledger.add("planted-map", error=float(np.abs(seen - wanted).max()))
+        before, after, zero = (
+            jax.tree.map(np.asarray, _trace(one, inputs))
+            for one in (model, planted, zero_head(planted))
+        )
+    largest = np.abs(before.logits).max()
+    ledger.add("planted", error=float(np.abs(after.logits - before.logits).max() / largest))
+    ledger.add("proposition-2.2.1", error=float(np.abs(zero.logits).max()))
+    stream = before.hidden[:, at]
+    wanted = np.einsum("nsa,ab,ntb->stn", stream, logits, stream)  # [key, query, sequence]
+    future = np.tril(np.ones((12, 12), bool), -1)[:, :, None]
+    wanted = softmax(np.where(future, -np.inf, wanted)).transpose(2, 1, 0)
+    ledger.add("planted-map", error=float(np.abs(after.attention[:, at, 0] - wanted).max()))
 
 
 def _patterns(ledger: Ledger, world: Dyck, strings: np.ndarray) -> None:

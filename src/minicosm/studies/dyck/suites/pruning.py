@@ -16,6 +16,7 @@ from minicosm.theory.dyck.matrices import (
 )
 from minicosm.theory.dyck.pruned_pairs import Search
 from minicosm.theory.dyck.pruning import (
+    WHICH,
     diagonal_entries,
     is_pruning,
     prune_transformer,
@@ -141,7 +142,7 @@ def share(config: Sharing, progress: Progress) -> TrialResult:
         large = random_large(rng, first)
         inputs = _inputs(rng, 50)
         drawn, apart = matrices_of(large), float(relative_error(first, second, inputs).max())
-        places = [(layer, name) for layer in config.layers for name in Matrices._fields]
+        places = [(layer, name) for layer in config.layers for name in WHICH]
         for at, (layer, name) in enumerate(places):
             progress(len(places) * draw + at, len(places) * config.draws, "shared matrices")
             search = Search(config.size)
