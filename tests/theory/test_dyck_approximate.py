@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from minicosm.theory.dyck.approximate import (
     approximate_balance,
     contributions,
@@ -126,5 +127,5 @@ def test_what_the_theorem_needs_is_said():
     given = random_parameters(np.random.default_rng(0), 2, 2)
     with pytest.raises(ValueError, match="N is 16; it must be greater than 8 D = 16"):
         approximate_balance(given, 16, 0, 2, 0)
-    with pytest.raises(ValueError, match="two types and d in 2..2 are needed"):
+    with pytest.raises(ValueError, match=r"two types and d in 2\.\.2 are needed"):
         approximate_balance(given, 20, 0, 1, 0)

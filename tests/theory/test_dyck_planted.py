@@ -1,7 +1,9 @@
 """Proposition 2.2.1: planted attention maps show what they should and change nothing."""
 
+import jax
 import numpy as np
 import pytest
+
 from minicosm.models import Transformer
 from minicosm.models.variants import gpt2
 from minicosm.theory.dyck.matrices import apply, random_target
@@ -73,7 +75,5 @@ def test_what_cannot_be_planted_is_said():
         plant(model, np.eye(3), at=2)
     with pytest.raises(ValueError, match=r"they must have shape \(3, 3\)"):
         plant(model, np.eye(4))
-    import jax
-
     with pytest.raises(ValueError, match="not a Transformer of the theory"):
         plant(Transformer(gpt2(4, width=8), key=jax.random.key(0)), np.eye(8))

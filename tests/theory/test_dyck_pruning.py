@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from minicosm.theory.dyck import lipschitz
 from minicosm.theory.dyck.matrices import (
     Matrices,
@@ -102,9 +103,9 @@ def pruned():
 
 
 def test_a_pruned_model_computes_its_target(pruned):
-    target, large, found, inputs = pruned
+    target, _, found, inputs = pruned
     outputs = apply(found.model, inputs)
-    (layer,) = (matrices_of(target).layer(0),)
+    layer = matrices_of(target).layer(0)
     for x, y in zip(inputs[:10], outputs[:10], strict=True):
         wanted = _by_hand(layer, x.T, 0.1).T
         size = np.linalg.norm(x, axis=1).max()
@@ -160,7 +161,7 @@ def test_what_cannot_be_pruned_is_said(pruned):
     with pytest.raises(ValueError, match="they must be equal"):
         prune_transformer(transformer(stack, 0.2), large)
     narrow = random_large(rng, target, mlp_width=100)
-    with pytest.raises(ValueError, match="free hidden units of 100 .* 24 are needed"):
+    with pytest.raises(ValueError, match=r"free hidden units of 100 .* 24 are needed"):
         prune_transformer(target, narrow)
     with pytest.raises(ValueError, match="places is"):
         prune_transformer(target, large, places=[3])

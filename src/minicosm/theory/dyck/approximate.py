@@ -24,7 +24,7 @@ from jaxtyping import Float, Int
 class Parameters(NamedTuple):
     """What the second layer does before its MLP, for brackets of `types` and at most `depth`."""
 
-    E: Float[np.ndarray, "pairs+1 m"]
+    E: Float[np.ndarray, "rows m"]
     M: Float[np.ndarray, "m m"]  # W_K^T W_Q
     W_V: Float[np.ndarray, "m m"]
     types: int
@@ -41,7 +41,7 @@ class Parameters(NamedTuple):
 
 def contributions(
     given: Parameters, query: int, printed: bool = False
-) -> Float[np.ndarray, "pairs+1 m"]:
+) -> Float[np.ndarray, "rows m"]:
     """`u(a; b)` for all keys a, up to one positive factor that makes the largest weight 1.
 
     As printed, query and key change places in the logit.
@@ -53,17 +53,15 @@ def contributions(
     return np.exp(logits - logits.max())[:, None] * centred
 
 
-def pair_effects(
-    given: Parameters, u: Float[np.ndarray, "pairs+1 m"]
-) -> Float[np.ndarray, "k D m"]:
+def pair_effects(given: Parameters, u: Float[np.ndarray, "rows m"]) -> Float[np.ndarray, "k D m"]:
     """`S[i, d' - 1] = u(closed i at d' - 1) + u(open i at d')` for the query that u belongs to."""
     k, D = given.types, given.depth
     return u[:-1].reshape(k, 2, D, -1).sum(axis=1)
 
 
 def shifted_pair_effects(
-    given: Parameters, u: Float[np.ndarray, "pairs+1 m"]
-) -> Float[np.ndarray, "k D-1 m"]:
+    given: Parameters, u: Float[np.ndarray, "rows m"]
+) -> Float[np.ndarray, "k levels m"]:
     """`u(closed i at d' - 1) + u(open i at d' - 1)`, d' = 2..D: Eq. 2.80 as printed, not a pair."""
     k, D = given.types, given.depth
     u = u[:-1].reshape(k, 2, D, -1)
@@ -85,7 +83,7 @@ class Least(NamedTuple):
 
 
 def least_outputs(
-    given: Parameters, kind: int, depth: int, u: Float[np.ndarray, "pairs+1 m"]
+    given: Parameters, kind: int, depth: int, u: Float[np.ndarray, "rows m"]
 ) -> Least:
     """`Q(j, d, t) = u(start) + sum_{s<d} u(open t_s at s) + u(open j at d) + u(closed j at d - 1)`
     for all t, and the two of them that matter."""
@@ -95,7 +93,7 @@ def least_outputs(
             f"two types and d in 2..{given.depth} are needed"
         )
     strings = np.array(list(product(range(given.types), repeat=depth - 1)))
-    opens = u[[[given.open(t, s + 1) for s, t in enumerate(string)] for string in strings]]
+    opens = u[2 * strings * given.depth + np.arange(depth - 1)]  # of type t_s at depth s
     fixed = u[-1] + u[given.open(kind, depth)] + u[given.closed(kind, depth - 1)]
     outputs = opens.sum(axis=1) + fixed
     sizes = np.linalg.norm(outputs, axis=1)
@@ -137,7 +135,7 @@ def prefix_outputs(
 
 
 def read_output(
-    given: Parameters, tokens: Int[np.ndarray, " T"], u: Float[np.ndarray, "pairs+1 m"]
+    given: Parameters, tokens: Int[np.ndarray, " T"], u: Float[np.ndarray, "rows m"]
 ) -> Float[np.ndarray, " m"]:
     """What a string with the start token before it sums to, read off its tokens and depths."""
     opens = tokens % 2 == 0
