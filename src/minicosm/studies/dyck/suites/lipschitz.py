@@ -1,0 +1,118 @@
+"""The inequalities behind Theorem 2.2.3 on random inputs: how much of each bound is used."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from minicosm.lab import Progress, TrialResult
+from minicosm.theory.dyck import lipschitz
+from minicosm.theory.dyck.matrices import Matrices
+from minicosm.theory.dyck.pruned_pairs import prune_mlp
+
+from ...common.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Inequalities:
+    """How many random inputs each inequality is tried on, and how many MLPs are pruned."""
+
+    seed: int
+    trials: int
+    mlps: int
+
+
+def run(config: Inequalities, progress: Progress) -> TrialResult:
+    ledger = Ledger()
+    for trial in range(config.trials):
+        if trial % 100 == 0:
+            progress(trial, config.trials, "random inputs")
+        _one(ledger, np.random.default_rng([config.seed, trial]))
+    for trial in range(config.mlps):
+        _mlp(ledger, np.random.default_rng([config.seed, trial, 1]))
+    return ledger.result()
+
+
+def _one(ledger: Ledger, rng: np.random.Generator) -> None:
+    n, small, constant = int(rng.integers(2, 9)), 10 ** rng.uniform(-4, 1), 10 ** rng.uniform(-2, 0)
+    x = rng.normal(size=n) * 10 ** rng.uniform(-1, 1)
+    y = x + small * rng.uniform(-1, 1, size=n)
+    if rng.random() < 0.5:  # few entries move as far as they may: the worst case
+        y = x + small * np.where(np.arange(n) == rng.integers(n), 1, -1)
+    _add(ledger, "lemma-2.2.8", lipschitz.softmax_change(x, y))
+    _add(ledger, "lemma-2.2.10", lipschitz.norm_change(x, y, constant))
+    ledger.add("lemma-2.2.12", error=lipschitz.padded_norm(x, n + 4, constant).left)
+
+    N = int(rng.integers(1, 9))
+    P, Q = _unit(rng, n, n), _unit(rng, n, n)
+    X = _columns(rng, n, N, 4.0)
+    exact = lipschitz.softmax(X.T @ Q @ X)
+    share = rng.uniform()
+    A = (1 - share) * exact + share * rng.dirichlet(np.ones(N), size=N).T
+    B = P @ X + small * rng.normal(size=(n, N))
+    mixed, normed = lipschitz.mixture_error(P, X, Q, A, B, constant)
+    _add(ledger, "lemma-2.2.11", mixed)
+    _add(ledger, "lemma-2.2.11-norm", normed)
+
+    depth = int(rng.integers(1, 3))
+    layer = Matrices(*(_unit(rng, n, n) for _ in range(5)))
+    X = _columns(rng, n, N, 4.0 * depth)
+    Y = X + small * rng.normal(size=(n, N))
+    Y = Y / np.maximum(1, np.linalg.norm(Y, axis=0) / (4 * depth))
+    for factor in (130, 200):
+        sides = lipschitz.attention_change(layer, X, Y, constant, depth=depth, factor=factor)
+        _add(ledger, f"lemma-2.2.13-{factor}", sides)
+    _compose(ledger, rng, n)
+
+
+def _compose(ledger: Ledger, rng: np.random.Generator, n: int) -> None:
+    """Lemma 2.2.5 on linear maps with norms and errors of very different sizes."""
+    growth, steep, first, second = map(float, 10 ** rng.uniform(-2, 1, size=4))
+    turn = np.linalg.qr(rng.normal(size=(3, n, n)))[0]
+    g1, g2 = growth * turn[0], steep * turn[1]
+    f1, f2 = g1 + first * turn[2], g2 + second * turn[1]
+    f = (lambda x: f1 @ x), (lambda x: f2 @ x)
+    g = (lambda x: g1 @ x), (lambda x: g2 @ x)
+    x = rng.normal(size=n)
+    right, printed = (
+        lipschitz.composition_error(
+            f, g, x, growth=growth, lipschitz=steep, first=first, second=second, printed=which
+        )
+        for which in (False, True)
+    )
+    _add(ledger, "lemma-2.2.5", right)
+    ledger.add("lemma-2.2.5-printed", ratio=printed.ratio)
+
+
+def _mlp(ledger: Ledger, rng: np.random.Generator) -> None:
+    """Lemma 2.2.6 on pruned MLPs with weights of norm up to 2 sqrt(2)."""
+    first, second = (8**0.5 * _unit(rng, *shape) for shape in ((6, 3), (3, 6)))
+    width, inner = 12, 600
+    up, down = (rng.uniform(-1, 1, size=(2, *shape)) for shape in ((inner, width), (width, inner)))
+    none = np.zeros((2, 1, width))
+    block = Matrices(none, none, np.zeros((2, width, width)), up, down)
+    same = np.arange(3)
+    pruned, (one, two) = prune_mlp(first, second, block, rows=same, columns=same)
+    x = rng.normal(size=(width, 500))
+    x[3:] = 0
+    _add(ledger, "lemma-2.2.6", lipschitz.four_layers(first, second, pruned, (one, two), x))
+    printed = lipschitz.four_layers(first, second, pruned, (one, two), x, printed=True)
+    ledger.add("lemma-2.2.6-printed", ratio=printed.ratio)
+
+
+def _add(ledger: Ledger, statement: str, sides: lipschitz.Sides) -> None:
+    """One row: the share of the bound that is used, and by how much it is overrun (rounding apart)."""
+    rounding = 1e-12 * (1 + sides.bound)
+    ledger.add(statement, ratio=sides.ratio, error=max(0.0, sides.left - sides.bound - rounding))
+
+
+def _unit(rng: np.random.Generator, *shape: int) -> Float[np.ndarray, "r c"]:
+    """A Gaussian matrix scaled to spectral norm 1."""
+    drawn = rng.normal(size=shape)
+    return drawn / np.linalg.norm(drawn, 2)
+
+
+def _columns(rng: np.random.Generator, m: int, N: int, most: float) -> Float[np.ndarray, "m N"]:
+    """Columns with norms up to `most`."""
+    drawn = rng.normal(size=(m, N))
+    return drawn / np.linalg.norm(drawn, axis=0) * rng.uniform(0, most, size=N)

@@ -1,0 +1,239 @@
+"""Theorem 2.2.2 (Wen et al. 2023): models that are nearly optimal are nearly balanced.
+
+A model reads tokens with their depth, by the rows of `E` (pairs as `Dyck.token_depths` numbers them,
+the start token last). A key a contributes to the attention output of a query b, before softmax and
+norm are divided out,
+
+    u(a; b) = exp(e_a^T M e_b) P W_V e_a,    P = I - 11^T / m.
+
+Queries are closed brackets of type j and depth d - 1, d = 2..D. A matched pair of type i and depth d'
+contributes `S[j, d, i, d'] = u(close; b) + u(open; b)`, and the start token, opens of types t and a
+pair of type j contribute `Q(j, d, t)`. The theorem bounds |S| by `P[j, d]`, the least |Q| over strings t
+whose last type differs from that of the least of all, times `(4 + 16 D) R / N`.
+
+Types and depths are counted from 0 and 1 as in `Dyck`; arrays over depths start at the least depth.
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+
+class Parameters(NamedTuple):
+    """What the second layer does before its MLP, for brackets of `types` and at most `depth`."""
+
+    E: Float[np.ndarray, "rows m"]
+    M: Float[np.ndarray, "m m"]  # W_K^T W_Q
+    W_V: Float[np.ndarray, "m m"]
+    types: int
+    depth: int
+
+    def open(self, kind: int, depth: int) -> int:
+        """The row of the open bracket of a type at depth 1..D."""
+        return 2 * kind * self.depth + depth - 1
+
+    def closed(self, kind: int, depth: int) -> int:
+        """The row of the closed bracket of a type at depth 0..D-1."""
+        return (2 * kind + 1) * self.depth + depth
+
+
+def contributions(
+    given: Parameters, query: int, printed: bool = False
+) -> Float[np.ndarray, "rows m"]:
+    """`u(a; b)` for all keys a, up to one positive factor that makes the largest weight 1.
+
+    As printed, query and key change places in the logit.
+    """
+    M = given.M.T if printed else given.M
+    logits = given.E @ M @ given.E[query]
+    values = given.E @ given.W_V.T
+    centred = values - values.mean(axis=1, keepdims=True)
+    return np.exp(logits - logits.max())[:, None] * centred
+
+
+def pair_effects(given: Parameters, u: Float[np.ndarray, "rows m"]) -> Float[np.ndarray, "k D m"]:
+    """`S[i, d' - 1] = u(closed i at d' - 1) + u(open i at d')` for the query that u belongs to."""
+    k, D = given.types, given.depth
+    return u[:-1].reshape(k, 2, D, -1).sum(axis=1)
+
+
+def shifted_pair_effects(
+    given: Parameters, u: Float[np.ndarray, "rows m"]
+) -> Float[np.ndarray, "k levels m"]:
+    """`u(closed i at d' - 1) + u(open i at d' - 1)`, d' = 2..D: Eq. 2.80 as printed, not a pair."""
+    k, D = given.types, given.depth
+    u = u[:-1].reshape(k, 2, D, -1)
+    return u[:, 0, : D - 1] + u[:, 1, 1:]
+
+
+class Least(NamedTuple):
+    """The two strings of open brackets that the proof compares, and their outputs."""
+
+    first: tuple[int, ...]  # t*, with the least |Q|
+    second: tuple[int, ...]  # t', the least among those that differ from t* in their last type
+    first_output: Float[np.ndarray, " m"]
+    second_output: Float[np.ndarray, " m"]
+
+    @property
+    def size(self) -> float:
+        """P_{d,j} = |Q(j, d, t')|."""
+        return float(np.linalg.norm(self.second_output))
+
+
+def least_outputs(
+    given: Parameters, kind: int, depth: int, u: Float[np.ndarray, "rows m"]
+) -> Least:
+    """`Q(j, d, t) = u(start) + sum_{s<d} u(open t_s at s) + u(open j at d) + u(closed j at d - 1)`
+    for all t, and the two of them that matter."""
+    if given.types < 2 or not 2 <= depth <= given.depth:
+        raise ValueError(
+            f"there are {given.types} types and d is {depth}; "
+            f"two types and d in 2..{given.depth} are needed"
+        )
+    strings = np.array(list(product(range(given.types), repeat=depth - 1)))
+    opens = u[2 * strings * given.depth + np.arange(depth - 1)]  # of type t_s at depth s
+    fixed = u[-1] + u[given.open(kind, depth)] + u[given.closed(kind, depth - 1)]
+    outputs = opens.sum(axis=1) + fixed
+    sizes = np.linalg.norm(outputs, axis=1)
+    first = int(sizes.argmin())
+    other = strings[:, -1] != strings[first, -1]
+    second = int(np.where(other, sizes, np.inf).argmin())
+    one, two = (tuple(map(int, strings[at])) for at in (first, second))
+    return Least(one, two, outputs[first], outputs[second])
+
+
+def pair_count(N: int, depth: int, outer: int) -> int:
+    """`floor(N / 2) - d' - d - 1`: how often the string repeats its pair at depth d' + 1."""
+    return N // 2 - outer - depth - 1
+
+
+def string(
+    N: int, depth: int, outer: int, inner: int, kind: int, opens: tuple[int, ...]
+) -> Int[np.ndarray, " T"]:
+    """d' opens of type i, pairs of type i at depth d' + 1, d' closes; then `opens`, then a pair of
+    type j: at most N tokens (d' = `outer`, i = `inner`, j = `kind`)."""
+    pair = [2 * inner, 2 * inner + 1]
+    tokens = [pair[0]] * outer + pair * pair_count(N, depth, outer) + [pair[1]] * outer
+    return np.array([*tokens, *(2 * t for t in opens), 2 * kind, 2 * kind + 1])
+
+
+def prefix_outputs(
+    S: Float[np.ndarray, "k D m"], N: int, depth: int, printed: bool = False
+) -> Float[np.ndarray, "k D m"]:
+    """`A_{d'} = sum_{1<=s<=d'} S_s + n_{d'} S_{d'+1}`, d' = 0..D-1, for every type i.
+
+    As printed the sum stops before d' and the pairs are one more.
+    """
+    D = S.shape[1]
+    counts = np.array([pair_count(N, depth, outer) for outer in range(D)]) + printed
+    before = np.cumsum(S, axis=1) - S  # entry d' holds S_1 + ... + S_{d'}
+    if printed:
+        before = np.concatenate([np.zeros_like(before[:, :1]), before[:, :-1]], axis=1)
+    return before + counts[:, None] * S
+
+
+def read_output(
+    given: Parameters, tokens: Int[np.ndarray, " T"], u: Float[np.ndarray, "rows m"]
+) -> Float[np.ndarray, " m"]:
+    """What a string with the start token before it sums to, read off its tokens and depths."""
+    opens = tokens % 2 == 0
+    depths = np.cumsum(np.where(opens, 1, -1))
+    counts = np.bincount(tokens * given.depth + depths - opens, minlength=len(u))
+    return counts @ u + u[-1]
+
+
+class Merging(NamedTuple):
+    """Two vectors a and b to which the same r is added, and then all are scaled to length 1."""
+
+    gap: float  # | (a + r)/|a + r| - (b + r)/|b + r| |
+    size: float  # max(|a|, |b|)
+    ratio: float  # |r| / max(|a|, |b|)
+
+    @property
+    def sharp(self) -> float:
+        """`2 / ratio` bounds the gap if ratio >= 1: both sums are within an angle arcsin(1 / ratio)
+        of r. No smaller bound holds for all a and b."""
+        return 2 / self.ratio
+
+
+def merging(
+    a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], r: Float[np.ndarray, " n"]
+) -> Merging:
+    """The quantities of Lemma 2.2.1."""
+    one, two = a + r, b + r
+    gap = np.linalg.norm(one / np.linalg.norm(one) - two / np.linalg.norm(two))
+    size = max(np.linalg.norm(a), np.linalg.norm(b))
+    return Merging(float(gap), float(size), float(np.linalg.norm(r) / size))
+
+
+def merging_ratio(epsilon: float, size: float | None = None) -> float:
+    """Lemma 2.2.1: a gap of at most epsilon follows from `ratio >= 4 / epsilon + 1`.
+
+    With `size` the printed `4 size / epsilon + 1`, which depends on the unit of length.
+    """
+    return 4 * (1 if size is None else size) / epsilon + 1
+
+
+class Balance(NamedTuple):
+    """One query, one type of pair: the theorem's two sides for every d' = 1..D, and its steps."""
+
+    scaled: Float[np.ndarray, " D"]  # |S_{d'}| N / (P R)
+    distance: float  # eta: the least distance of the normalised outputs over d' = 0..D-1
+    prefix: float  # max over d' of |A_{d'}| / (R P), at most 1
+    steps: float  # max over d' of |S_{d'+1} - S_{d'}| N / (P R), at most 16
+
+
+def approximate_balance(given: Parameters, N: int, kind: int, depth: int, inner: int) -> Balance:
+    """Theorem 2.2.2 with explicit constants, for the query (j, d) and pairs of type i.
+
+    If g is gamma-Lipschitz and errs by at most sqrt(eps) on every prefix, the normalised outputs of
+    two strings that differ in the last open bracket are at least
+    `eta = (sqrt(2) (1 - q) - 2 sqrt(eps)) / gamma` apart. Here eta is what the distance really is, for
+    strings of N tokens, N > 8D, and R = 4/eta + 1. Then |A_{d'}| <= R P for every d', and by
+    `A_{d'} - A_{d'-1} = n_{d'} (S_{d'+1} - S_{d'})` with n_{d'} >= N/8, n_0 >= N/4:
+    `|S_{d'}| <= (4 + 16 (d' - 1)) R P / N`.
+    """
+    if 8 * given.depth >= N:
+        raise ValueError(f"N is {N}; it must be greater than 8 D = {8 * given.depth}")
+    u = contributions(given, given.closed(kind, depth - 1))
+    S = pair_effects(given, u)
+    least = least_outputs(given, kind, depth, u)
+    A = prefix_outputs(S, N, depth)[inner]
+    one, two = A + least.first_output, A + least.second_output
+    one, two = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (one, two))
+    eta = float(np.linalg.norm(one - two, axis=1).min())
+    unit = least.size * merging_ratio(eta)
+    return Balance(
+        np.linalg.norm(S[inner], axis=1) * N / unit,
+        eta,
+        float(np.linalg.norm(A, axis=1).max() / unit),
+        float(np.linalg.norm(np.diff(S[inner], axis=0), axis=1).max() * N / unit),
+    )
+
+
+def random_parameters(
+    rng: np.random.Generator,
+    types: int,
+    depth: int,
+    *,
+    scale: float = 1.0,
+    noise: float | None = None,
+) -> Parameters:
+    """Gaussian logits (deviation `scale`) and values on orthonormal E; with `noise`, nearly balanced.
+
+    Nearly balanced: closed brackets have the open ones' logits minus a_{i,d'} and their values times
+    `-exp(a_{i,d'})`, so that S = 0, and then Gaussian noise is added to both.
+    """
+    pairs = 2 * types * depth
+    E = np.linalg.qr(rng.normal(size=(pairs + 1, pairs + 1)))[0]
+    logits = scale * rng.normal(size=(pairs + 1, pairs + 1))  # [key, query]
+    values = rng.normal(size=(pairs + 1, pairs + 1))
+    if noise is not None:
+        a = scale * rng.normal(size=(types, depth, 1))
+        for table, factor, shift in ((logits, 1, -a), (values, -np.exp(a), 0)):
+            brackets = table[:-1].reshape(types, 2, depth, pairs + 1)
+            brackets[:, 1] = factor * brackets[:, 0] + shift
+            table += noise * rng.normal(size=table.shape)
+    return Parameters(E, E.T @ logits @ E, (E.T @ values).T, types, depth)

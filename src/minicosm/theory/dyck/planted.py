@@ -1,0 +1,154 @@
+"""Proposition 2.2.1 (Wen et al. 2023): attention that looks meaningful and carries nothing.
+
+The proposition says that for any key and query matrices there is a head for which the output is
+constant: zero. More than that: any Transformer of the theory can be given one more layer with any
+attention logits and the same output, by W_V = 0 and an MLP that is the identity,
+`x = [I, -I] relu([I; -I] x)`. What its attention map shows is then up to whoever planted it.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from minicosm.models import Transformer
+from minicosm.models.variants import theory
+from minicosm.worlds import Dyck
+
+from .matrices import Matrices, layers_of, matrices_of, shape_of
+
+
+def zero_head(model: Transformer) -> Transformer:
+    """The same model with W_Head = 0: Proposition 2.2.1 as it stands."""
+    if model.output is None:
+        raise ValueError("the model has no output matrix of its own; it must have tied=False")
+    return eqx.tree_at(lambda m: m.output, model, np.zeros(np.shape(model.output)))
+
+
+def plant(model: Transformer, logits: Float[np.ndarray, "m n"], *, at: int = 0) -> Transformer:
+    """The model with one more layer, in place `at`, whose logits are `x_key^T logits x_query`.
+
+    Its value matrix is zero and its MLP the identity, so the output is the same.
+    """
+    given, config = matrices_of(model), model.config
+    layers, m = config.layers, config.width
+    if not 0 <= at <= layers:
+        raise ValueError(f"at is {at}; the model has {layers} layers, so it must be in 0..{layers}")
+    if logits.shape != (m, m):
+        raise ValueError(f"logits have shape {logits.shape}; they must have shape ({m}, {m})")
+    one = np.eye(m)
+    added = Matrices(logits, one, np.zeros((m, m)), np.vstack([one, -one]), np.hstack([one, -one]))
+    others = [place for place in range(layers + 1) if place != at]
+
+    def insert(new: Float[np.ndarray, "..."], old: Float[np.ndarray, "..."]):
+        whole = np.zeros((layers + 1, *np.maximum(new.shape, old.shape[1:])))
+        whole[at, : new.shape[0], : new.shape[1]] = new
+        whole[others, : old.shape[1], : old.shape[2]] = old
+        return whole
+
+    matrices = Matrices(*map(insert, added, given))
+    shape = replace(
+        config, layers=layers + 1, mlp_width=matrices.up.shape[1], head_width=matrices.key.shape[1]
+    )
+    empty = shape_of(shape)
+    kept = eqx.tree_at(lambda m: m.layers, model, layers_of(matrices, empty.layers))
+    return jax.tree.unflatten(jax.tree.structure(empty), jax.tree.leaves(kept))
+
+
+def copy_model(world: Dyck, *, max_length: int = 64) -> Transformer:
+    """A model that copies brackets through its residual stream; its attention reads nothing.
+
+    It reads tokens with their depth (`Dyck.token_depths`, the start token is `pairs`) as unit vectors
+    and has one more coordinate for the position, `i / max_length`. Its output is 1 at the token read.
+    """
+    pairs, m = world.pairs, world.pairs + 2
+    config = theory(
+        world.vocab, width=m, inputs=pairs + 1, mlp_width=2 * m, mlp_bias=False,
+        positions="linear", max_length=max_length,
+    )  # fmt: skip
+    one = np.eye(m)
+    nothing = np.zeros((1, m, m))
+    matrices = Matrices(
+        nothing, nothing, nothing, np.vstack([one, -one])[None], np.hstack([one, -one])[None]
+    )
+    output = np.zeros((m, world.vocab))
+    output[np.arange(pairs), np.arange(pairs) // world.depth] = 1
+    model = shape_of(config)
+    return eqx.tree_at(
+        lambda m: (m.layers, m.token_embedding, m.position_direction, m.output),
+        model,
+        (layers_of(matrices, model.layers), np.eye(pairs + 1, m), one[-1], output),
+    )
+
+
+def stack_pattern(world: Dyck, *, max_length: int = 64) -> Float[np.ndarray, "m m"]:
+    """Logits by which every bracket attends to the last bracket that is open after it.
+
+    It is the last open bracket of the query's own depth: depths are matched, and of several the
+    latest wins through the position. Queries of depth 0 attend to the start token.
+    """
+    token, depth = _pairs(world)
+    logits = np.zeros((world.pairs + 2, world.pairs + 2))
+    opens = (token % 2 == 0)[:, None] & (depth[:, None] == depth)
+    recency = 10.0 * max_length
+    logits[: world.pairs, : world.pairs] = np.where(opens, recency + 20, 0)
+    logits[world.pairs, : world.pairs] = np.where(depth == 0, recency + 20, 0)
+    logits[-1, : world.pairs] = recency
+    return logits
+
+
+def closed_pattern(world: Dyck, *, strength: float = 20.0) -> Float[np.ndarray, "m m"]:
+    """Logits by which every position attends evenly to the closed brackets before it."""
+    token, _ = _pairs(world)
+    logits = np.zeros((world.pairs + 2, world.pairs + 2))
+    logits[: world.pairs, :] = np.where(token % 2 == 1, strength, 0)[:, None]
+    return logits
+
+
+def _pairs(world: Dyck) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+    """Token and depth of every pair."""
+    token, level = np.divmod(np.arange(world.pairs), world.depth)
+    return token, level + (token % 2 == 0)
+
+
+class Reading(NamedTuple):
+    """What a model puts out and attends to on one string, the start token first."""
+
+    output: Float[np.ndarray, "T vocab"]
+    attention: Float[np.ndarray, "layers T T"]
+
+
+def read(model: Transformer, world: Dyck, tokens: Int[np.ndarray, " n"]) -> Reading:
+    """Run a model over pairs on a string, in double precision."""
+    with jax.enable_x64(True):
+        trace = _read(model, world, tokens)
+        return Reading(np.asarray(trace.logits), np.asarray(trace.attention)[:, 0])
+
+
+@eqx.filter_jit
+def _read(model, world, tokens):
+    return model.trace(jnp.pad(world.token_depths(tokens), (1, 0), constant_values=world.pairs))
+
+
+@eqx.filter_jit
+def _tops(world, tokens):
+    return world.stack_tops(tokens)
+
+
+def stack_score(
+    world: Dyck, tokens: Int[np.ndarray, " n"], attention: Float[np.ndarray, "T T"]
+) -> float:
+    """The mean attention on the last open bracket, over brackets after which one is open."""
+    tops = np.asarray(_tops(world, tokens))
+    queries = np.flatnonzero(tops >= 0)
+    return float(attention[queries + 1, tops[queries] + 1].mean())
+
+
+def closed_score(tokens: Int[np.ndarray, " n"], attention: Float[np.ndarray, "T T"]) -> float:
+    """The mean attention on closed brackets, over positions that can see one."""
+    closed = np.concatenate([[False], np.asarray(tokens) % 2 == 1])
+    return float(attention[np.cumsum(closed) > 0][:, closed].sum(axis=1).mean())
