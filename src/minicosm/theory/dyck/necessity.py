@@ -81,7 +81,7 @@ def output(
 
 
 def separation(
-    pair: tuple[Keys, Keys],
+    pair: Sequence[Keys],
     E: Float[np.ndarray, "inputs m"],
     M: Float[np.ndarray, "m m"],
     W_V: Float[np.ndarray, "m m"],

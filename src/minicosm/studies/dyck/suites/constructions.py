@@ -20,6 +20,7 @@ from minicosm.theory.dyck.constructions import (
     uniform_dyck,
 )
 from minicosm.theory.dyck.embeddings import (
+    Kind,
     pair_ids,
     printed_onehot,
     query_ids,
@@ -34,7 +35,12 @@ from ...common.ledger import Ledger
 from .theory_size import PROBE, TheorySize, worlds
 
 LENGTHS = (1, 2, 5, 28, 100, 500, 3000)
-MODELS = ((0.0, "onehot"), (0.3, "onehot"), (1.0, "onehot"), (1.0, "random"))
+MODELS: tuple[tuple[float, Kind], ...] = (
+    (0.0, "onehot"),
+    (0.3, "onehot"),
+    (1.0, "onehot"),
+    (1.0, "random"),
+)
 OPTIMA = 40
 SPREADS = (0.5, 1.0, 2.0, 4.0)
 
@@ -53,7 +59,7 @@ def run(config: TheorySize, progress: Progress) -> TrialResult:
     strings = np.asarray(draw(world, root, config.strings, config.longest))
     lengths = [n for n in LENGTHS if n <= config.longest]
     rng = np.random.default_rng([config.seed, 2])
-    curves = []
+    curves: list[np.ndarray] = []
 
     def judge(statement: str, model: Transformer) -> None:
         progress(len(curves), 6, "exact models by length")
@@ -197,10 +203,10 @@ def printed(config: TheorySize, progress: Progress) -> TrialResult:
         )
     for k, D in ((2, 4), (3, 8), (3, 3)):
         other = Dyck(k, D)
-        E = {kind: token_depth_embedding(other, kind) for kind in ("onehot", "sum", "yao")}
-        ranks = {kind: int(np.linalg.matrix_rank(rows[:-1])) for kind, rows in E.items()}
-        wanted = {"onehot": 2 * k * D, "sum": 2 * k + D, "yao": 2 * k + 2}
-        distinct = all(len(np.unique(rows, axis=0)) == other.pairs + 1 for rows in E.values())
+        wanted: dict[Kind, int] = {"onehot": 2 * k * D, "sum": 2 * k + D, "yao": 2 * k + 2}
+        tables = {kind: token_depth_embedding(other, kind) for kind in wanted}
+        ranks = {kind: int(np.linalg.matrix_rank(rows[:-1])) for kind, rows in tables.items()}
+        distinct = all(len(np.unique(rows, axis=0)) == other.pairs + 1 for rows in tables.values())
         ledger.add("ranks", holds=ranks == wanted and distinct)
     for k, D in ((2, 4), (3, 4), (2, 8)):
         other = Dyck(k, D)
