@@ -31,7 +31,7 @@ STUDY.claim(
     criterion="The output is exactly zero on every input, for random models and random logits.",
     trials=planted,
     kind="lemma",
-)(identity("proposition-2.2.1", tolerance=0))
+)(identity("proposition-2.2.1", tolerance=0.0))
 
 STUDY.claim(
     id="dyck/planted-layer",

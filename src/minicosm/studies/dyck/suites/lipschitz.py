@@ -59,9 +59,9 @@ def _one(ledger: Ledger, rng: np.random.Generator) -> None:
     X = _columns(rng, n, N, 4.0 * depth)
     Y = X + small * rng.normal(size=(n, N))
     Y = Y / np.maximum(1, np.linalg.norm(Y, axis=0) / (4 * depth))
-    for factor in (130, 200):
+    for factor in (130.0, 200.0):
         sides = lipschitz.attention_change(layer, X, Y, constant, depth=depth, factor=factor)
-        _add(ledger, f"lemma-2.2.13-{factor}", sides)
+        _add(ledger, f"lemma-2.2.13-{factor:.0f}", sides)
     _compose(ledger, rng, n)
 
 
