@@ -5,13 +5,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from minicosm.theory.dyck.constructions import uniform_dyck
 
 from minicosm.lab import Estimate, TrialResult
 from minicosm.lab.claims import silent
 from minicosm.studies.dyck.claims import copying, length, trials, variation
 from minicosm.studies.dyck.experiments import measures, models, objective, training
 from minicosm.theory.dyck import attention as patterns
+from minicosm.theory.dyck.constructions import uniform_dyck
 from minicosm.worlds import CompleteDyck, Dyck
 
 WORLD = Dyck(2, 3)
@@ -35,7 +35,9 @@ def test_the_contrastive_term_reads_the_string_behind_nested_pairs(name):
     """Referee: the string with its pairs written out, nothing hidden, as an ordinary input."""
     pairs = name == "minimal"
     model = single(model_of(name, layers=2)[0])
-    task = objective.BracketObjective(WORLD, np.ones((), np.float32), length=9, batch=1, pairs=pairs)
+    task = objective.BracketObjective(
+        WORLD, np.ones((), np.float32), length=9, batch=1, pairs=pairs
+    )
     tokens = np.asarray(WORLD.sample(jax.random.key(4), 8).tokens)
     depths = set()
     for seed in range(5):
