@@ -2,11 +2,12 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import toy_study
 
-from minicosm.lab import Claim, LabError, Outcome, Trial, TrialResult, check, recall
+from minicosm.lab import Claim, LabError, Outcome, Trial, TrialResult, check, executors, recall
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")  # what users meet, not beartype
 
@@ -68,6 +69,21 @@ def test_workers_have_cores_of_their_own_and_one_that_dies_leaves_its_cores(stor
     check(pairs, "smoke", 0, store, jobs=2)
     one, other = set(seen)
     assert not one & other and one | other == os.sched_getaffinity(0)
+
+
+def test_a_process_above_its_limit_forgets_compiled_programs():
+    import jax
+
+    @jax.jit
+    def double(x):
+        return 2 * x
+
+    double(1.0)
+    assert double._cache_size() == 1
+    executors._forget(1 << 60)
+    assert double._cache_size() == 1
+    executors._forget(0)
+    assert double._cache_size() == 0 or not Path("/proc/self/statm").exists()
 
 
 def test_workers_and_this_process_compute_the_same(tmp_path, pairs, store):

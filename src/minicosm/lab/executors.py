@@ -129,10 +129,10 @@ class Worker:
     cores: frozenset[int]
 
     @classmethod
-    def start(cls, cores: frozenset[int]) -> Worker:
+    def start(cls, cores: frozenset[int], limit: int) -> Worker:
         context = mp.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, cores), daemon=True)
+        process = context.Process(target=_work, args=(theirs, cores, limit), daemon=True)
         process.start()
         theirs.close()
         return cls(process, ours, cores)
@@ -142,8 +142,10 @@ def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[
     """Spawned processes, each running one trial after another; one that dies is replaced.
 
     Workers are kept from trial to trial because starting one costs the import and the
-    compilations of everything that the trials use. Each has its own share of the cores.
+    compilations of everything that the trials use. Each has its own share of the cores, and forgets
+    its compiled programs when it holds more than half of its share of the memory.
     """
+    limit = _memory() // (2 * workers)
     waiting = list(reversed(jobs))
     busy: dict[Any, tuple[Worker, Job, float]] = {}  # pipe -> (worker, job, start)
     idle: list[Worker] = []
@@ -151,7 +153,7 @@ def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[
     try:
         while waiting or busy:
             while waiting and (idle or shares):
-                worker = idle.pop() if idle else Worker.start(shares.pop())
+                worker = idle.pop() if idle else Worker.start(shares.pop(), limit)
                 job = waiting.pop()
                 try:
                     worker.pipe.send(job)
@@ -201,7 +203,33 @@ def _shares(workers: int) -> list[frozenset[int]]:
     return [frozenset(cores[i::workers]) for i in range(workers)]
 
 
-def _work(pipe: Any, cores: frozenset[int]) -> None:
+def _memory() -> int:
+    """Bytes of memory of this machine; 0 if the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def _forget(limit: int) -> None:
+    """Give compiled programs and free memory back, if this process holds more than `limit` bytes."""
+    try:
+        held = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return
+    if held <= limit:
+        return
+    import ctypes
+    import gc
+
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _work(pipe: Any, cores: frozenset[int], limit: int) -> None:
     """The loop of a worker process. It ends when the other side of the pipe is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     if cores:  # before any thread is started
@@ -217,6 +245,7 @@ def _work(pipe: Any, cores: frozenset[int]) -> None:
         while True:
             job = pipe.recv()
             pipe.send(("ended", run_trial(job, progress)))
+            _forget(limit)
 
 
 def _death(code: int | None) -> Failure:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Key, PRNGKeyArray, PyTree
 
 from minicosm.models import Transformer, TransformerConfig, variants
-from minicosm.theory.dyck.embeddings import token_depth_embedding
+from minicosm.theory.dyck.embeddings import Kind, token_depth_embedding
 from minicosm.worlds import Dyck
 
 ModelName = Literal["minimal", "inside", "attention", "bare", "gpt", "gpt-residual", "uniform"]
