@@ -116,7 +116,10 @@ def test_balance_is_not_needed_where_values_are_zero():
     heard[:, -1] = False
     M = balance.project(np.random.default_rng(2).normal(size=(17, 17)), E, world, which=heard)
     assert np.abs(balance.residuals(M, E, world)[:, -1]).max() > 0.1
-    strings = drawn(world, 3, 40)
+    # Twins that differ in the type on top, behind which a hundred pairs of depth 4 stand.
+    strings = np.array(
+        [[0, 0, 2 * top, *[2 * t, 2 * t + 1] * 100] for top in (0, 1) for t in (0, 1)]
+    )
     silent = constructions.exact_dyck(world, E, M, silent_types=(0, 1))
     assert exactness.prediction_errors(silent, world, strings).max() <= 1e-9
     loud = weights.with_logits(constructions.exact_dyck(world, E, balance.project(M, E, world)), M)

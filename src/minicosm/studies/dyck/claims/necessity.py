@@ -92,7 +92,7 @@ def logits_alone(results: Results) -> Outcome:
     statement=(
         "If pairs of depth D have value zero, the model stays exact with logits that are not balanced there, "
         "because an open bracket of depth D is never unmatched behind a closed one; with values that are "
-        "not zero the same logits give wrong predictions."
+        "not zero the same logits give wrong predictions behind many pairs of depth D."
     ),
     criterion=(
         f"In every draw Equation 2.47 is off by more than 0.1, the error with zero values is at most "

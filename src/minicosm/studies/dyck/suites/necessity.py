@@ -110,6 +110,7 @@ def _silent(ledger: Ledger, world: Dyck, E: np.ndarray, config: TheorySize, i: i
     strings = np.asarray(
         draw(world, jax.random.fold_in(jax.random.key(config.seed), i), config.strings, 100)
     )
+    deep = _deep_pairs(world, 100)
     M = rng.normal(size=(len(E),) * 2)
     for name, silent in (
         ("silent", range(world.types)),
@@ -128,11 +129,23 @@ def _silent(ledger: Ledger, world: Dyck, E: np.ndarray, config: TheorySize, i: i
         loud = with_logits(exact_dyck(world, E, balance.project(M, E, world)), partly)
         ledger.add(
             name,
-            error=float(prediction_errors(model, world, strings).max()),
+            error=max(float(prediction_errors(model, world, s).max()) for s in (strings, deep)),
             unbalanced=float(np.abs(balance.residuals(partly, E, world)).max()),
-            heard_error=float(prediction_errors(loud, world, strings).max()),
+            heard_error=float(prediction_errors(loud, world, deep).max()),
             least_listed_value=float(listed.min()),
         )
+
+
+def _deep_pairs(world: Dyck, count: int) -> np.ndarray:
+    """Strings of D - 1 open brackets, the last one of any type, and behind them pairs of depth D."""
+    opened = [0] * (world.depth - 2)
+    return np.array(
+        [
+            [*opened, 2 * top, *[2 * t, 2 * t + 1] * count]
+            for top in range(world.types)
+            for t in range(world.types)
+        ]
+    )
 
 
 def _inside(ledger: Ledger, world: Dyck, E: np.ndarray) -> None:
