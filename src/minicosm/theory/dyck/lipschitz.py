@@ -90,7 +90,13 @@ def attention_module(layer: Matrices, x: Columns, constant: float) -> Columns:
 
 
 def attention_change(
-    layer: Matrices, x: Columns, y: Columns, constant: float, *, depth: int = 1, factor: float = 130.0
+    layer: Matrices,
+    x: Columns,
+    y: Columns,
+    constant: float,
+    *,
+    depth: int = 1,
+    factor: float = 130.0,
 ) -> Sides:
     """Lemma 2.2.13: the attention module is `factor L^2 / C`-Lipschitz for `|X|_{1,2} <= 4L`.
 
