@@ -2,7 +2,7 @@
 
 # Importing a module registers its claims, in this order.
 # isort: off
-from .claims import approximate, pruning, planted  # noqa: F401
+from .claims import approximate, pruning, lipschitz, planted  # noqa: F401
 
 # isort: on
 from .study import STUDY
