@@ -5,10 +5,11 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Key, PRNGKeyArray, PyTree
 
 from minicosm.models import Transformer, TransformerConfig, variants
-from minicosm.theory.dyck.embeddings import Kind, token_depth_embedding
+from minicosm.theory.dyck.embeddings import token_depth_embedding
 from minicosm.worlds import Dyck
 
 ModelName = Literal["minimal", "inside", "attention", "bare", "gpt", "gpt-residual", "uniform"]
@@ -20,6 +21,7 @@ ModelName = Literal["minimal", "inside", "attention", "bare", "gpt", "gpt-residu
 - "gpt": GPT-2 blocks on tokens; "gpt-residual": blocks that read `N(x) + x` in place of `N(x)`;
   "uniform": GPT-2 blocks whose attention logits are all zero.
 """
+Embedding = Literal["onehot", "sum", "yao", "learned"]
 MINIMAL = ("minimal", "inside", "attention", "bare")
 
 
@@ -27,7 +29,7 @@ def shape(
     name: ModelName,
     world: Dyck,
     *,
-    embedding: str,
+    embedding: Embedding,
     width: int,
     layers: int,
     positions: str,
@@ -62,21 +64,22 @@ def fresh(
     name: ModelName,
     config: TransformerConfig,
     world: Dyck,
-    embedding: str,
+    embedding: Embedding,
     keys: Key[Any, " seeds"],
 ) -> tuple[Transformer, PyTree]:
     """Untrained models, stacked, and a tree that says which leaves are trained."""
-    fixed = name in MINIMAL and embedding != "learned"
+    table = None
+    if name in MINIMAL and embedding != "learned":
+        table = np.asarray(token_depth_embedding(world, embedding), np.float32)
 
     def draw(key: PRNGKeyArray) -> Transformer:
         model = Transformer(config, key=key)
-        if fixed:
-            rows = jnp.asarray(token_depth_embedding(world, embedding), jnp.float32)
-            model = eqx.tree_at(lambda m: m.token_embedding, model, rows)
+        if table is not None:
+            model = eqx.tree_at(lambda m: m.token_embedding, model, jnp.asarray(table))
         return model
 
     models = eqx.filter_vmap(draw)(keys)
     trainable = jax.tree.map(eqx.is_inexact_array, models)
-    if fixed:
+    if table is not None:
         trainable = eqx.tree_at(lambda m: m.token_embedding, trainable, False)
     return models, trainable

@@ -31,7 +31,7 @@ from minicosm.training import fit_ensemble
 from minicosm.worlds import CompleteDyck, Dyck
 
 from . import measures
-from .models import MINIMAL, ModelName, fresh, shape
+from .models import MINIMAL, Embedding, ModelName, fresh, shape
 from .objective import BracketObjective
 
 LONG = (400, 500)
@@ -44,7 +44,7 @@ class Training:
     """One configuration; `seeds` models are trained on it, each on its own strings."""
 
     model: ModelName = "minimal"
-    embedding: Literal["onehot", "sum", "yao", "learned"] = "onehot"
+    embedding: Embedding = "onehot"
     data: Literal["complete", "prefix"] = "complete"
     task: Literal["next", "copy"] = "next"
     types: int = 2
