@@ -52,10 +52,18 @@ def test_shared_trials_run_once_and_stored_ones_not_at_all(store, pairs, log, jo
     assert log() == 9
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
-    reason="needs two cores that a process can be kept on",
-)
+@pytest.fixture
+def two_cores():
+    """This process may use all cores, at least two, until the end of the test."""
+    if not hasattr(os, "sched_setaffinity") or (os.cpu_count() or 1) < 2:
+        pytest.skip("needs two cores that a process can be kept on")
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count()))
+    yield
+    os.sched_setaffinity(0, before)
+
+
+@pytest.mark.usefixtures("two_cores")
 def test_workers_have_cores_of_their_own_and_one_that_dies_leaves_its_cores(store, study):
     trials = {str(i): Trial(toy_study.sit, toy_study.Coin(1, i, pause=0.2)) for i in range(4)}
     fatal = {"fatal": Trial(toy_study.die, toy_study.Coin(1, 0))}

@@ -34,7 +34,7 @@ def single(stacked):
 def test_the_contrastive_term_reads_the_string_behind_nested_pairs(name):
     """Referee: the string with its pairs written out, nothing hidden, as an ordinary input."""
     pairs = name == "minimal"
-    model = single(model_of(name, layers=2)[0])
+    model = single(model_of(name)[0])
     task = objective.BracketObjective(
         WORLD, np.ones((), np.float32), length=9, batch=1, pairs=pairs
     )
@@ -166,7 +166,7 @@ TINY = {"depth": 3, "width": 8, "steps": 4, "batch": 4, "seeds": 2, "queries": 2
 
 
 def test_a_trial_measures_balance_closing_and_attention(tmp_path):
-    config = training.Training(contrast=0.3, length=8, **TINY)
+    config = training.Training(length=8, **TINY)
     found = training.run(config, silent, tmp_path)
     names = ("loss", "within", "long", "long_hard", "beta", "worst_ratio", "stack_rate")
     assert all(len(found.numbers[name]) == 2 for name in names)

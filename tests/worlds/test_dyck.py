@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -546,11 +546,10 @@ def test_bad_tokens_under_a_trace_are_impossible():
         assert eqx.filter_jit(CompleteDyck.log_prob)(CompleteDyck(Dyck()), tokens) == -np.inf
 
 
-@settings(deadline=None, max_examples=20)
-@given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**31))
-def test_token_depths_number_every_pair_once(types, depth, seed):
+@pytest.mark.parametrize(("types", "depth"), [(1, 1), (2, 4), (3, 2)])
+def test_token_depths_number_every_pair_once(types, depth):
     world = Dyck(types, depth)
-    tokens = np.asarray(world.sample(jax.random.key(seed), 40).tokens)
+    tokens = np.asarray(world.sample(jax.random.key(types), 60).tokens)
     legal = [
         (token, d)
         for token in range(2 * types)
