@@ -29,12 +29,12 @@ bench: $(VENV)/.dev  ## speed against peers, as ratios in one run
 $(VENV)/.lab: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "minicosm needs Python 3.11 or newer; this is %s. Set PYTHON=..." % sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -r requirements.lock
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.lab requirements-dev.lock
-	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-dev.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -r requirements-dev.lock
 	@touch $@
 
 clean:

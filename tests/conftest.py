@@ -1,6 +1,7 @@
 """All tests run with the shapes and types of every annotated function checked as it is called."""
 
 import os
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -14,12 +15,15 @@ if hasattr(os, "sched_setaffinity") and (process := os.environ.get("PYTEST_XDIST
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(process.removeprefix("gw")) % len(cores)]})
 
+# Also where tests run in the background of a shell, which has Ctrl-C ignored; tests send it to processes.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 jaxtyping.install_import_hook("minicosm", "type_checking.check")
 
 hypothesis.settings.register_profile(
     "minicosm",
     deadline=None,  # the first example of a shape waits for the compiler
-    max_examples=25,
+    max_examples=15,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("minicosm")

@@ -175,11 +175,12 @@ def test_a_trial_measures_balance_closing_and_attention(tmp_path):
     assert np.isfinite(found.numbers["beta"]).all()
 
 
-def test_a_copy_trial_says_where_layers_look(tmp_path):
-    config = training.Training(model="gpt", task="copy", layers=2, length=8, **TINY)
-    numbers = training.run(config, silent, tmp_path).numbers
+def test_copying_is_measured_with_and_without_attention_and_by_layer():
+    config = training.Training(model="gpt", task="copy", length=8, **TINY)
+    stacked = model_of("gpt", layers=2)[0]
+    numbers = training._copy(config, stacked, WORLD, jax.random.key(0))
     closed, opened = np.array(numbers["on_closed"]), np.array(numbers["on_open"])
-    assert closed.shape == (2, 2)
+    assert closed.shape == (1, 2) and len(numbers["copied"]) == len(numbers["copied_uniform"]) == 1
     np.testing.assert_allclose(closed + opened, 1, atol=1e-6)
     assert (np.array(numbers["on_type"]) >= 0.5 - 1e-6).all()
 

@@ -68,7 +68,8 @@ def test_a_trial_continues_from_its_folder(vanilla, tmp_path):
 
 
 def test_a_trial_with_memory_has_attention_heads(tmp_path):
-    config = replace(VANILLA, hidden=2, memory=2, early_prompts=())
+    recipe = replace(RECIPE, optimiser="adamw", peak=1e-3)
+    config = replace(VANILLA, hidden=2, memory=2, early_prompts=(), pretraining=recipe)
     numbers = trained.run(config, silent, tmp_path).numbers
     for name in ("trained_attention", "exact_attention", "trained_mean", "exact_mean"):
         assert np.shape(numbers[name]) == (2,), name
