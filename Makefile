@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 
 lab: $(VENV)/.lab  ## check the head-and-prompt-tuning study and write the lab book
 	@$(BIN)/minicosm check head-and-prompt-tuning --profile $(PROFILE) --jobs 2 || [ $$? -eq 1 ]
-	@$(BIN)/minicosm report --profile $(PROFILE)
+	@$(BIN)/minicosm report head-and-prompt-tuning --profile $(PROFILE)
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
