@@ -10,7 +10,7 @@ import jaxtyping
 import pytest
 
 # Each process that runs tests keeps to one core: threads of two that compile at once would wait for
-# each other, which costs a sixth of the time.
+# each other.
 if hasattr(os, "sched_setaffinity") and (process := os.environ.get("PYTEST_XDIST_WORKER")):
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(process.removeprefix("gw")) % len(cores)]})

@@ -8,7 +8,7 @@ from minicosm.lab import Estimate, Outcome, Table, Verdict
 
 from ...common.checks import Results
 from ...common.statistics import all_above
-from ..experiment_figures import length_figure, scatter_figure
+from ..experiment_figures import FLOOR, length_figure, scatter_figure
 from ..study import STUDY
 from .trials import arms, column, mean
 
@@ -18,7 +18,6 @@ PAIRS = {
     "prefix": ("minimal, prefixes", "minimal, prefixes, contrast"),
 }
 SOLVED = 0.97
-FLOOR = 0.8125
 FOUND = {"complete": "complete strings", "prefix": "prefixes"}
 
 
