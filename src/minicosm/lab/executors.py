@@ -194,7 +194,8 @@ def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[
 def _shares(workers: int) -> list[frozenset[int]]:
     """The cores that this process may use, dealt out to so many workers.
 
-    Threads of workers that are kept apart do not wait for each other. Empty where the system has no such notion, or has fewer cores.
+    Threads of workers that are kept apart do not wait for each other. Empty where
+    the system has no such notion, or has fewer cores.
     """
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     if workers > len(cores):
