@@ -2,7 +2,7 @@
 
 from typing import Protocol, runtime_checkable
 
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 
 @runtime_checkable
@@ -29,4 +29,53 @@ class CausalLM(Protocol):
 
     def next_logits(self, tokens: Int[Array, " T"]) -> Float[Array, "T V"]:
         """Unnormalised log law of the token after each position."""
+        ...
+
+
+class Generator(Protocol):
+    """Continues strings token by token; methods take one string, callers `vmap`.
+
+    A memory has room for a fixed number of tokens. What it holds about the first n tokens does not
+    change when tokens behind them are read, so going back to a shorter string is going back to a
+    smaller n: backtracking costs nothing and recomputes nothing.
+    """
+
+    @property
+    def vocab(self) -> int:
+        """Number of tokens V, an end token included if there is one."""
+        ...
+
+    def begin(self, room: int) -> PyTree:
+        """The memory of the empty string, with room for `room` tokens."""
+        ...
+
+    def read(self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""]) -> PyTree:
+        """The memory once `token` stands behind the first n tokens."""
+        ...
+
+    def law(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, " V"]:
+        """Log-probabilities of the token behind the first n."""
+        ...
+
+
+class Verifier(Protocol):
+    """Scores unfinished strings; a memory as for `Generator`.
+
+    `source` is the generator's memory once it has read the token, for verifiers that look at its
+    hidden states; others ignore it.
+    """
+
+    def begin(self, room: int, source: PyTree) -> PyTree:
+        """The memory of the empty string."""
+        ...
+
+    def read(
+        self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
+    ) -> PyTree:
+        """The memory once `token` stands behind the first n tokens."""
+        ...
+
+    def score(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, ""]:
+        """The score of the first n tokens: the probability that they can be
+        completed, or a value >= 0."""
         ...
