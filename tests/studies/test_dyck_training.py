@@ -10,7 +10,6 @@ from minicosm.lab import Estimate, TrialResult
 from minicosm.lab.claims import silent
 from minicosm.studies.dyck.claims import copying, length, trials, variation
 from minicosm.studies.dyck.experiments import measures, models, objective, training
-from minicosm.theory.dyck import attention as patterns
 from minicosm.theory.dyck.constructions import uniform_dyck
 from minicosm.worlds import CompleteDyck, Dyck
 
@@ -125,27 +124,6 @@ def test_a_model_of_the_last_token_alone_is_at_the_floor():
     assert floor == pytest.approx(0.8125)
     assert abs(found.accuracy[0] - floor) < 4 * np.sqrt(floor * (1 - floor) / 4000)
     assert abs(found.hard[0] - 0.5) < 4 * 0.5 / np.sqrt(found.hard_queries)
-
-
-def test_distances_and_stack_scores_are_those_of_the_theory():
-    rng = np.random.default_rng(0)
-    maps = rng.dirichlet(np.ones(9), size=(3, 2, 4, 9))
-    found = measures.distances(maps)
-    np.testing.assert_allclose(found[1, 2, 0, 2], patterns.variation(maps[0, 1, 2], maps[2, 1, 2]))
-    off = ~np.eye(3, dtype=bool)
-    means = [[found[n, layer][off].mean() for layer in range(4)] for n in range(2)]
-    np.testing.assert_allclose(patterns.mean_variation(maps), means)
-    tokens = np.asarray(
-        jax.vmap(lambda k: WORLD.sample(k, 8).tokens)(jax.random.split(jax.random.key(0), 6))
-    )
-    own = rng.dirichlet(np.ones(9), size=(2, 6, 9))
-    mean, rate = measures.stack_scores(own, WORLD, tokens)
-    scores = [[patterns.stack_score(own[s, i], WORLD, tokens[i]) for i in range(6)] for s in (0, 1)]
-    for s in (0, 1):
-        weights = np.array([score.queries for score in scores[s]])
-        values = np.nan_to_num([[score.mean, score.rate] for score in scores[s]])
-        expected = weights @ values / weights.sum()
-        np.testing.assert_allclose([mean[s], rate[s]], expected)
 
 
 def test_queries_of_zero_make_attention_uniform():

@@ -14,7 +14,7 @@ from minicosm.theory.dyck.planted import (
     plant,
     read,
     stack_pattern,
-    stack_score,
+    top_score,
     zero_head,
 )
 from minicosm.worlds import Dyck
@@ -52,8 +52,8 @@ def test_the_stack_pattern_points_at_the_last_open_bracket(world):
         tops.append(stack[-1])
     assert list(found.attention[0][1:].argmax(axis=1)) == tops
     assert found.attention[0][1:].max(axis=1).min() > 0.99
-    assert stack_score(world, tokens, found.attention[0]) > 0.99
-    assert stack_score(world, tokens, plain.attention[0]) < 0.5
+    assert top_score(world, tokens, found.attention[0]) > 0.99
+    assert top_score(world, tokens, plain.attention[0]) < 0.5
     assert np.abs(found.output - plain.output).max() <= 1e-12
     assert np.allclose(found.output[1:], np.eye(4)[tokens])
 

@@ -6,7 +6,7 @@ Patterns are arrays [query, key], as `Trace.attention` gives them for every laye
 from typing import NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
@@ -34,6 +34,17 @@ def mean_variation(patterns: Float[AnyArray, "seeds *batch T S"]) -> Float[np.nd
     return np.asarray(2 / (len(patterns) - 1) * np.sum(gaps**2, axis=(0, -2, -1)))
 
 
+def pairwise_variation(
+    patterns: Float[AnyArray, "seeds *batch T S"],
+) -> Float[np.ndarray, "*batch seeds seeds"]:
+    """`variation` of every two seeds, from the inner products of their patterns."""
+    patterns = np.asarray(patterns, np.float64)
+    flat = np.moveaxis(patterns.reshape(*patterns.shape[:-2], -1), 0, -2)
+    inner = flat @ np.swapaxes(flat, -1, -2)
+    own = np.diagonal(inner, axis1=-2, axis2=-1)
+    return np.maximum(own[..., :, None] + own[..., None, :] - 2 * inner, 0)
+
+
 def random_variation(length: int) -> float:
     """The mean variation of two independent causal patterns whose rows are uniform on the simplex.
 
@@ -45,42 +56,46 @@ def random_variation(length: int) -> float:
     return 2 * (2 * (harmonic + 1 / (length + 1) - 1) - harmonic)
 
 
-@eqx.filter_jit
-def _tops(world: Dyck, tokens: Int[Array, " N"]) -> tuple[Int[Array, " N"], Bool[Array, ""]]:
-    return world.stack_tops(tokens), world.is_prefix(tokens)
-
-
 class StackScore(NamedTuple):
     """How much closed brackets of positive depth look at the last bracket still open."""
 
-    mean: float  # attention on it; NaN if there is no such query
-    rate: float  # how often it has the most attention
+    mean: Float[np.ndarray, "*batch"]  # attention on it; NaN if there is no such query
+    rate: Float[np.ndarray, "*batch"]  # how often it has the most attention
     queries: int
 
 
-def stack_score(
-    pattern: Float[AnyArray, "T S"], world: Dyck, tokens: Int[AnyArray, " N"]
-) -> StackScore:
-    """The score of one pattern over a string, which may be padded.
+@eqx.filter_jit
+def _tops(world: Dyck, tokens: Int[AnyArray, "n N"]) -> tuple[Int[Array, "n N"], Bool[Array, " n"]]:
+    return jax.vmap(world.stack_tops)(tokens), jax.vmap(world.is_prefix)(tokens)
 
-    The pattern is over the string's tokens, or over a start token and them.
+
+def stack_score(
+    patterns: Float[AnyArray, "*batch n T T"], world: Dyck, tokens: Int[AnyArray, "n N"]
+) -> StackScore:
+    """The score of patterns over n strings, which may be padded, over all their queries together.
+
+    A pattern is over its string's tokens, or over a start token, which takes part, and them.
     """
-    pattern = np.asarray(pattern, np.float64)
-    start = len(pattern) - len(tokens)
-    if pattern.shape not in ((len(tokens),) * 2, (len(tokens) + 1,) * 2):
+    patterns, tokens = np.asarray(patterns), np.asarray(tokens)
+    n, length = tokens.shape
+    start = patterns.shape[-1] - length
+    if patterns.shape[-3] != n or start not in (0, 1):
         raise ValueError(
-            f"the pattern has shape {pattern.shape}; a string of {len(tokens)} tokens needs as many "
-            "rows and columns, or one more with a start token"
+            f"the patterns have shape {patterns.shape}; {n} strings of {length} tokens need {n} "
+            f"patterns with as many rows and columns, or one more with a start token"
         )
-    tops, legal = map(np.asarray, _tops(world, jnp.asarray(tokens)))
-    if not legal:
-        raise ValueError("the string is no prefix of balanced brackets of this world")
-    given = np.asarray(tokens)
-    queries = np.flatnonzero((given < world.vocab) & (given % 2 == 1) & (tops >= 0))
-    if not len(queries):
-        return StackScore(float("nan"), float("nan"), 0)
-    rows, wanted = pattern[queries + start], tops[queries] + start
-    on_top = rows[np.arange(len(queries)), wanted]
+    tops, legal = map(np.asarray, _tops(world, tokens))
+    if not legal.all():
+        raise ValueError(
+            f"string {int(legal.argmin())} is no prefix of balanced brackets of this world"
+        )
+    string, query = np.nonzero((tokens < world.vocab) & (tokens % 2 == 1) & (tops >= 0))
+    rows = patterns[..., string, query + start, :]
+    wanted = tops[string, query] + start
+    if not len(wanted):
+        nothing = np.full(patterns.shape[:-3], np.nan)
+        return StackScore(nothing, nothing, 0)
+    on_top = rows[..., np.arange(len(wanted)), wanted]
     return StackScore(
-        float(on_top.mean()), float(np.mean(rows.argmax(axis=1) == wanted)), len(queries)
+        on_top.mean(axis=-1), (rows.argmax(axis=-1) == wanted).mean(axis=-1), len(wanted)
     )

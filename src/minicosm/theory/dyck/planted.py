@@ -139,7 +139,7 @@ def _tops(world, tokens):
     return world.stack_tops(tokens)
 
 
-def stack_score(
+def top_score(
     world: Dyck, tokens: Int[np.ndarray, " n"], attention: Float[np.ndarray, "T T"]
 ) -> float:
     """The mean attention on the last open bracket, over brackets after which one is open."""

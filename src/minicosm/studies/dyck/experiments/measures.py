@@ -131,31 +131,6 @@ def without_start(maps: Float[AnyArray, "*n T T"]) -> Float[np.ndarray, "*n S S"
     return inner / np.maximum(inner.sum(axis=-1, keepdims=True), 1e-30)
 
 
-def distances(
-    maps: Float[np.ndarray, "seeds n layers T T"],
-) -> Float[np.ndarray, "n layers seeds seeds"]:
-    """`|A_s - A_r|_F^2` of every two seeds, for every string and layer."""
-    flat = maps.reshape(*maps.shape[:3], -1)
-    inner = np.einsum("snla,rnla->nlsr", flat, flat)
-    own = np.einsum("nlss->nls", inner)
-    return np.maximum(own[..., :, None] + own[..., None, :] - 2 * inner, 0)
-
-
 def member(models: Any, i: int) -> Any:
     """The model of one seed, as NumPy arrays in double precision."""
     return jax.tree.map(lambda leaf: np.asarray(leaf[i], np.float64), models)
-
-
-def stack_scores(
-    maps: Float[np.ndarray, "seeds n T_and_one T_and_one"],
-    world: Dyck,
-    tokens: Int[np.ndarray, "n T"],
-) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
-    """For every seed, over all closed brackets of positive depth: the mean attention on the last open
-    bracket, and how often that has the largest weight. The start token takes part."""
-    tops = np.asarray(jax.jit(jax.vmap(world.stack_tops))(tokens))
-    n, query = np.nonzero((tokens % 2 == 1) & (tops >= 0))
-    rows = maps[:, n, query + 1]
-    wanted = tops[n, query] + 1
-    on_top = np.take_along_axis(rows, np.broadcast_to(wanted, rows.shape[:2])[..., None], axis=2)
-    return on_top[..., 0].mean(axis=1), (rows.argmax(axis=2) == wanted).mean(axis=1)

@@ -26,6 +26,7 @@ import numpy as np
 import optax
 
 from minicosm.lab.claims import Progress, TrialResult
+from minicosm.theory.dyck.attention import pairwise_variation, stack_score
 from minicosm.theory.dyck.balance import of_model
 from minicosm.training import fit_ensemble
 from minicosm.worlds import CompleteDyck, Dyck
@@ -161,13 +162,13 @@ def _attention(
     each = measures.without_start(measures.attention(models, world, sentences, pairs))
     strings = _strings(world, keys[1], STACK_STRINGS, STACK_LENGTH)
     last = np.asarray(measures.attention(models, world, strings, pairs)[:, :, -1])
-    mean, rate = measures.stack_scores(last, world, strings)
+    score = stack_score(last, world, strings)
     arrays = {
         "probe": maps[:, 0].astype(np.float32),
-        "probe_distances": measures.distances(measures.without_start(maps)),
-        "sentence_distances": measures.distances(each),
+        "probe_distances": pairwise_variation(measures.without_start(maps)),
+        "sentence_distances": pairwise_variation(each),
     }
-    return {"stack_mean": mean.tolist(), "stack_rate": rate.tolist()}, arrays
+    return {"stack_mean": score.mean.tolist(), "stack_rate": score.rate.tolist()}, arrays
 
 
 def _copy(config: Training, models, world: Dyck, key) -> dict[str, Any]:

@@ -248,20 +248,20 @@ def optima(config: TheorySize, progress: Progress) -> TrialResult:
         for i in range(config.draws):
             progress(i, config.draws, f"exact optima, sd {sd:g}")
             rng = np.random.default_rng([config.seed, 4, i])
-            patterns, worst, rates = [], 0.0, []
+            patterns, worst = [], 0.0
             for j in range(OPTIMA):
                 model = exact_dyck(world, E, balanced(world, E, sd, rng))
                 with jax.enable_x64(True):
                     patterns.append(np.asarray(_trace(model, jnp.asarray(probe)).attention[0, 0]))
-                rates.append(stack_score(patterns[-1], world, PROBE).rate)
                 if j < 10:
                     worst = max(worst, float(prediction_errors(model, world, strings).max()))
                     worst = max(worst, float(prediction_errors(model, world, PROBE[None]).max()))
+            rates = stack_score(np.array(patterns)[:, None], world, PROBE[None]).rate
             ledger.add(
                 f"variation {sd:g}",
                 variation=float(mean_variation(np.array(patterns))),
                 error=worst,
-                stack_like=float(np.mean(np.array(rates) > 0.9)),
+                stack_like=float(np.mean(rates > 0.9)),
             )
             if i == 0 and sd >= 1:
                 pictures.append(patterns[0])

@@ -16,7 +16,7 @@ from minicosm.theory.dyck.planted import (
     plant,
     read,
     stack_pattern,
-    stack_score,
+    top_score,
     zero_head,
 )
 from minicosm.worlds import Dyck
@@ -91,7 +91,7 @@ def _patterns(ledger: Ledger, world: Dyck, strings: np.ndarray) -> None:
         plain = read(copy, world, tokens)
         right = float(np.mean(plain.output[1:].argmax(axis=1) == tokens))
         score = {
-            "stack": lambda map, tokens=tokens: stack_score(world, tokens, map),
+            "stack": lambda map, tokens=tokens: top_score(world, tokens, map),
             "closed": lambda map, tokens=tokens: closed_score(tokens, map),
         }
         for name, model in models.items():
