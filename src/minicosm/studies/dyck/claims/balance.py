@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minicosm.lab import Outcome, Table
+from minicosm.lab import Outcome, Table, Verdict
 
 from ...common.checks import EXACT as IDENTITY
 from ...common.checks import Results, identity
@@ -94,12 +94,14 @@ STUDY.claim(
     source=f"added to {PAPER}, Section 2.2.3.3",
     statement=(
         "Gaussian noise of deviation 1e-3, 1e-2, 0.1 and 1 on the attention matrix of an exact model "
-        "(two types, depth 4, one-hot embeddings) gives a median beta near 0.001, 0.008, 0.1 and 0.59; "
-        "Gaussian values with small random logits give about 0.69."
+        "(two types, depth 4, one-hot embeddings) gives a beta of 0.0011, 0.008, 0.10 and 0.59 in one "
+        "draw, and Gaussian values with small random logits 0.69: such values are ordinary ones, and "
+        "beta grows in proportion to small noise."
     ),
     criterion=(
-        "Each median is within 35% of the number given, and the first three grow in proportion to the "
-        "noise (log-log slope within 0.1 of one)."
+        "Each number lies between the least and the largest beta of the draws (of 20 or more; undecided "
+        "with fewer), and the medians grow in proportion to the noise up to 0.1 (log-log slope within "
+        "0.1 of one)."
     ),
     trials=MEASURE,
     kind="control",
@@ -108,25 +110,23 @@ def scale(results: Results) -> Outcome:
     found = rows(results, "violation-noise")
     wanted = {"sd 0.001": 1.1e-3, "sd 0.01": 8e-3, "sd 0.1": 0.10, "sd 1": 0.59}
     medians = {name: float(np.median(found[name])) for name in wanted}
-    random = float(np.median(rows(results, "violation-random")["beta"]))
-    near = [abs(medians[name] / value - 1) <= 0.35 for name, value in wanted.items()]
+    betas = rows(results, "violation-random")["beta"]
+    random = float(np.median(betas))
+    inside = [min(found[name]) <= value <= max(found[name]) for name, value in wanted.items()]
     slope = float(np.log10(medians["sd 0.1"] / medians["sd 0.001"]) / 2)
     table = Table(
         "balance violation",
         ("weights", "median beta", "smallest", "largest", "stated"),
         (
             *((n, medians[n], min(found[n]), max(found[n]), wanted[n]) for n in wanted),
-            ("random values", random, *_ends(rows(results, "violation-random")["beta"]), 0.69),
+            ("random values", random, min(betas), max(betas), 0.69),
         ),
     )
-    holds = all(near) and abs(random / 0.69 - 1) <= 0.35 and abs(slope - 1) <= 0.1
-    return Outcome(
-        "holds" if holds else "fails", {"slope": slope, "random values": random}, (table,)
-    )
-
-
-def _ends(values: list[float]) -> tuple[float, float]:
-    return min(values), max(values)
+    inside.append(min(betas) <= 0.69 <= max(betas))
+    found_verdict: Verdict = "holds" if all(inside) and abs(slope - 1) <= 0.1 else "fails"
+    if len(betas) < 20:
+        found_verdict = "undecided"
+    return Outcome(found_verdict, {"slope": slope, "random values": random}, (table,))
 
 
 @STUDY.claim(
