@@ -275,6 +275,26 @@ def test_complete_strings_equal_enumeration(world, closing):
         assert np.prod(steps) * end[len(w) - 1] == pytest.approx(law[w], rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("closing", "lengths"), [("conditioned", LENGTHS), ("conditioned", (4,)), ("forced", (6,))]
+)
+def test_the_optimal_loss_of_complete_strings_equals_enumeration(closing, lengths):
+    law = mixture([COMPLETE[closing](SKEWED, n) for n in lengths])
+    on = Counter()  # [prefix, next token]
+    for w, p in law.items():
+        for i, x in enumerate(w):
+            on[w[:i], x] += p
+    total = Counter()
+    for (prefix, _), p in on.items():
+        total[prefix] += p
+    size = sum(p * len(w) for w, p in law.items())
+    entropy = -sum(p * np.log(p / total[prefix]) for (prefix, _), p in on.items()) / size
+    squared = sum(p * (1 - p / total[prefix]) for (prefix, _), p in on.items()) / size
+    world = CompleteDyck(SKEWED, lengths, closing=closing)
+    assert world.optimal_loss() == pytest.approx(entropy, rel=1e-12)
+    assert world.optimal_loss("squared") == pytest.approx(squared, rel=1e-12)
+
+
 @both
 def test_strings_that_are_not_complete(closing):
     law = CompleteDyck(Dyck(2, 2), [4, 6], closing=closing)
@@ -525,6 +545,9 @@ BAD = {
     "closing is 'soft'; it must be 'conditioned' or 'forced'": lambda: CompleteDyck(
         Dyck(), closing="soft"
     ),
+    "the forced law has 2 lengths; its optimal loss is exact for one": lambda: CompleteDyck(
+        Dyck(), [2, 4], closing="forced"
+    ).optimal_loss(),
     "length is 8; it must be one of [2, 4]": lambda: CompleteDyck(Dyck(), [2, 4]).sample(
         jax.random.key(0), 8
     ),

@@ -285,16 +285,20 @@ class Dyck(eqx.Module):
         "cross_entropy": `-log P`, in nats. "squared": the squared distance of a vector of
         probabilities to the one-hot token, at best `1 - sum_x P(x)^2`.
         """
-        opening = np.asarray(self.opening, np.float64)
-        types = np.asarray(self.type_probabilities, np.float64)
-        laws = np.column_stack([opening[:, None] * types, 1 - opening])
-        if kind == "cross_entropy":
-            losses = -np.sum(laws * np.log(np.where(laws > 0, laws, 1)), axis=1)
-        elif kind == "squared":
-            losses = 1 - np.sum(laws**2, axis=1)
-        else:
-            raise ValueError(f"kind is {kind!r}; it must be 'cross_entropy' or 'squared'")
+        losses = self._least_losses(np.asarray(self.opening, np.float64), kind)
         return float(np.mean(self.depth_marginals(length)[:-1] @ losses))
+
+    def _least_losses(
+        self, opening: Float[np.ndarray, "*shape"], kind: str
+    ) -> Float[np.ndarray, "*shape"]:
+        """The least expected loss of one token that opens with these probabilities."""
+        types = np.asarray(self.type_probabilities, np.float64)
+        laws = np.concatenate([opening[..., None] * types, 1 - opening[..., None]], axis=-1)
+        if kind == "cross_entropy":
+            return -np.sum(laws * np.log(np.where(laws > 0, laws, 1)), axis=-1)
+        if kind == "squared":
+            return 1 - np.sum(laws**2, axis=-1)
+        raise ValueError(f"kind is {kind!r}; it must be 'cross_entropy' or 'squared'")
 
     def closing_floor(self, length: int | None = None) -> ClosingFloor:
         """How well the last token alone answers the closing query.

@@ -161,6 +161,33 @@ class CompleteDyck(eqx.Module):
         whole = _log_sum(mine[None])[0] + jnp.sum(each)
         return jnp.where(states[-1] == self.world._dead, -jnp.inf, whole)
 
+    def optimal_loss(self, kind: Literal["cross_entropy", "squared"] = "cross_entropy") -> float:
+        """The least expected loss per token, `E[sum_{i<=n} loss of token i] / E[n]`, for a predictor
+        that does not know n but is told that there is a next token; losses as in `Dyck.optimal_loss`.
+
+        For the conditioned law `P(n | X_{1:i})` depends on i and the depth alone, so it is a sum over
+        these; so is that of the forced law for one length. For several it is not, and this refuses.
+        """
+        if self.closing == "forced" and len(self.lengths) > 1:
+            raise ValueError(
+                f"the forced law has {len(self.lengths)} lengths; its optimal loss is exact for one"
+            )
+        with jax.enable_x64(True):
+            opening = np.exp(np.asarray(self._moves().open, np.float64))  # [tokens left, depth]
+        chances = np.asarray(self.length_probabilities, np.float64)
+        depths = np.zeros((self.longest, len(self.lengths), self.world.depth + 1))
+        rows = np.zeros_like(depths)  # P(n, depth after i), and P(open | n, depth after i)
+        for which, (n, chance) in enumerate(zip(self.lengths, chances, strict=True)):
+            law = np.eye(self.world.depth + 1)[0] * chance
+            for i in range(n):
+                up = opening[n - i]
+                depths[i, which], rows[i, which] = law, up
+                law = np.append(0, (law * up)[:-1]) + np.append((law * (1 - up))[1:], 0)
+        here = depths.sum(axis=1)
+        mixed = (depths * rows).sum(axis=1) / np.where(here > 0, here, 1)
+        losses = self.world._least_losses(mixed, kind)
+        return float((here * losses).sum() / (chances @ np.asarray(self.lengths)))
+
 
 def _log_sum(weights: Float[Array, "rows L"]) -> Float[Array, " rows"]:
     return jax.nn.logsumexp(weights, axis=-1)
