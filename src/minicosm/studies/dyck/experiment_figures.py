@@ -16,6 +16,11 @@ FLOOR = 0.8125
 OPEN, CLOSED = "([{<", ")]}>"
 
 
+def present(results: Results, names: tuple[str, ...]) -> list[str]:
+    """Those of the models that were trained; the smallest profile leaves some out."""
+    return [name for name in names if name in results]
+
+
 def bracket(token: int) -> str:
     """A bracket to print: type 0 is round, type 1 square."""
     return (CLOSED if token % 2 else OPEN)[token // 2 % 4]
@@ -27,7 +32,7 @@ def scatter_figure(*names: str) -> Any:
     def draw(results: Results) -> "Figure":
         fig = figure(7.6, 3.4)
         axes = fig.subplots(1, 2, sharex=True)
-        for name, colour in zip(names, PALETTE, strict=False):
+        for name, colour in zip(present(results, names), PALETTE, strict=False):
             numbers = results[name].numbers
             for ax, column in zip(axes, ("long", "long_hard"), strict=True):
                 ax.plot(numbers["beta"], numbers[column], "o", ms=4, color=colour, label=name)
@@ -52,7 +57,7 @@ def length_figure(*names: str) -> Any:
     def draw(results: Results) -> "Figure":
         fig = figure(7.6, 3.4)
         axes = fig.subplots(1, 2, sharex=True)
-        for name, colour in zip(names, PALETTE, strict=False):
+        for name, colour in zip(present(results, names), PALETTE, strict=False):
             numbers = results[name].numbers
             lengths = [14, *numbers["curve_lengths"], 450]
             for ax, kind in zip(axes, ("", "_hard"), strict=True):
@@ -110,9 +115,10 @@ def heat_maps(*names: str, seeds: int = 3, layer: int = -1) -> Any:
     def draw(results: Results) -> "Figure":
         from matplotlib.patches import Rectangle
 
-        fig = figure(7.6, 2.55 * len(names))
-        grid = fig.subplots(len(names), seeds, squeeze=False)
-        for name, row in zip(names, grid, strict=True):
+        shown = present(results, names)
+        fig = figure(7.6, 2.55 * len(shown))
+        grid = fig.subplots(len(shown), seeds, squeeze=False)
+        for name, row in zip(shown, grid, strict=True):
             maps = results[name].arrays["probe"]
             depth = (maps.shape[-1] - 1) // 4
             tokens = np.repeat([2, 3, 0, 1], depth)
@@ -140,7 +146,7 @@ def variation_figure(*names: str) -> Any:
 
         fig = figure(5.2, 3.0)
         ax = fig.subplots()
-        for place, (name, colour) in enumerate(zip(names, PALETTE, strict=False)):
+        for place, (name, colour) in enumerate(zip(present(results, names), PALETTE, strict=False)):
             matrix = results[name].arrays["probe_distances"][0, -1]
             values = matrix[np.triu_indices(len(matrix), 1)]
             spread = np.linspace(-0.25, 0.25, len(values)) if len(values) > 1 else [0]
@@ -149,7 +155,7 @@ def variation_figure(*names: str) -> Any:
         ax.axhline(level, ls="--", lw=1, color="0.5")
         ax.text(0.02, level, "random attention", va="bottom", fontsize=8,
                 transform=ax.get_yaxis_transform())  # fmt: skip
-        ax.set_xticks(range(len(names)), names)
+        ax.set_xticks(range(len(present(results, names))), present(results, names))
         ax.set_ylabel("$|A - A'|^2$, pairs of seeds")
         return fig
 
@@ -164,7 +170,7 @@ def layer_figure(*names: str) -> Any:
 
         fig = figure(5.6, 3.2)
         ax = fig.subplots()
-        for name, colour in zip(names, PALETTE, strict=False):
+        for name, colour in zip(present(results, names), PALETTE, strict=False):
             found = results[name].arrays["sentence_distances"]  # strings, layers, seeds, seeds
             off = ~np.eye(found.shape[-1], dtype=bool)
             means = found[..., off].mean(axis=(0, 2))
@@ -190,7 +196,7 @@ def copy_figure(*names: str) -> Any:
 
         fig = figure(7.8, 3.2)
         left, right = fig.subplots(1, 2, width_ratios=[1.2, 1])
-        for name, colour in zip(names, PALETTE, strict=False):
+        for name, colour in zip(present(results, names), PALETTE, strict=False):
             numbers = results[name].numbers
             cost = np.subtract(numbers["copied"], numbers["copied_uniform"])
             left.plot(favourite(results, name), 100 * cost, "o", color=colour, label=name)
@@ -199,16 +205,16 @@ def copy_figure(*names: str) -> Any:
         left.set_xlabel("largest attention on one class of brackets")
         left.set_ylabel("points lost with uniform attention")
         left.legend(fontsize=8)
-        shares = favourite(results, names[-1])
-        seed = int(np.argmax(shares))
-        numbers = results[names[-1]].numbers
+        name = present(results, names)[-1]
+        seed = int(np.argmax(favourite(results, name)))
+        numbers = results[name].numbers
         layers = [max(numbers[kind][seed][layer] for kind in ("on_closed", "on_open", "on_type"))
                   for layer in range(len(numbers["on_closed"][seed]))]  # fmt: skip
         layer = int(np.argmax(layers))
-        maps = results[names[-1]].arrays["probe"][seed, layer]
+        maps = results[name].arrays["probe"][seed, layer]
         right.imshow(maps, vmin=0, vmax=1, cmap="Blues", interpolation="nearest")
         string_ticks(right, np.repeat([2, 3, 0, 1], (maps.shape[-1] - 1) // 4))
-        right.set_title(f"{names[-1]}, seed {seed + 1}, layer {layer + 1}", fontsize=8)
+        right.set_title(f"{name}, seed {seed + 1}, layer {layer + 1}", fontsize=8)
         return fig
 
     return draw

@@ -13,6 +13,7 @@ from .trials import arms, column, mean
 
 SOURCE = "Wen et al. 2023"
 DEEP, SHALLOW = "copy, 4 layers", "copy, 1 layer"
+WANTED = {SHALLOW: 0.9, DEEP: 0.96}
 CLASS, POINTS = 0.8, 0.05
 
 
@@ -29,9 +30,9 @@ CLASS, POINTS = 0.8, 0.05
     kind="experiment",
 )
 def _solved(results: Results) -> Outcome:
-    shallow, deep = (float(column(results, arm, "copied").min()) for arm in (SHALLOW, DEEP))
-    verdict: Verdict = "holds" if shallow > 0.9 and deep > 0.96 else "fails"
-    return Outcome(verdict, {"least, one layer": shallow, "least, four layers": deep})
+    least = {arm: float(column(results, arm, "copied").min()) for arm in results}
+    verdict: Verdict = "holds" if all(least[arm] > WANTED[arm] for arm in least) else "fails"
+    return Outcome(verdict, {f"least, {arm}": value for arm, value in least.items()})
 
 
 def favourite(results: Results, arm: str) -> np.ndarray:
@@ -61,7 +62,7 @@ def favourite(results: Results, arm: str) -> np.ndarray:
 def _misleading(results: Results) -> Outcome:
     rows: list[tuple[Any, ...]] = []
     singled = idle = 0
-    for arm in (SHALLOW, DEEP):
+    for arm in results:
         share = favourite(results, arm)
         loss = column(results, arm, "copied") - column(results, arm, "copied_uniform")
         single = share > CLASS

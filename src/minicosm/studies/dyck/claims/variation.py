@@ -8,7 +8,7 @@ import numpy as np
 from minicosm.lab import Estimate, Outcome, Table, Verdict
 
 from ...common.checks import Results
-from ..experiment_figures import heat_maps, layer_figure, variation_figure
+from ..experiment_figures import heat_maps, layer_figure, present, variation_figure
 from ..study import STUDY
 from .trials import arms, column, difference, mean, variation
 
@@ -87,7 +87,7 @@ def _table(results: Results) -> Table:
 )
 def _varies(results: Results) -> Outcome:
     half = random_level(PROBE) / 2
-    found = {arm: variation(results, arm) for arm in STANDARD}
+    found = {arm: variation(results, arm) for arm in present(results, STANDARD)}
     above = [Estimate(v.value - half, v.low - half, v.high - half, v.count) for v in found.values()]
     numbers = {f"variation, {arm}": value for arm, value in found.items()}
     return Outcome(_verdict(above), {**numbers, "half of random": half}, (_table(results),))
@@ -175,7 +175,7 @@ def _less(results: Results) -> Outcome:
 )
 def _prefixes(results: Results) -> Outcome:
     level = random_level(PROBE)
-    found = {arm: variation(results, arm) for arm in PREFIXES}
+    found = {arm: variation(results, arm) for arm in present(results, PREFIXES)}
     above = [
         Estimate(v.value - level, v.low - level, v.high - level, v.count) for v in found.values()
     ]
