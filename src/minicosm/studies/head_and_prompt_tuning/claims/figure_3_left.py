@@ -9,7 +9,7 @@ from ..study import STUDY
 from .checks import PAPER
 
 TOKENS = 10
-SIZES = {"smoke": (4, 30), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}
+SIZES = {"smoke": (28,), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}
 SOURCE = f"{PAPER}, Figure 3 (left)"
 
 # Test accuracies in per cent, read from the published figure.

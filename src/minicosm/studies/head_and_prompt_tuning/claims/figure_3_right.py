@@ -7,10 +7,10 @@ from ...common.statistics import all_above, all_within, paired, percent, unpaire
 from .. import figures
 from ..study import STUDY
 from .checks import PAPER
-from .figure_3_left import heads_trial
+from .figure_3_left import SIZES, heads_trial
 
 STATES = 4
-MEMORY = {"smoke": (3,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}
+MEMORY = {"smoke": (7,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}
 SOURCE = f"{PAPER}, Figure 3 (right)"
 
 
@@ -27,7 +27,7 @@ def trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
             )  # fmt: skip
         found[f"|M|={memory}"] = Trial(run, config)
         total = STATES * memory
-        found[f"|H|={total}"] = heads_trial(profile, seed, total, prompts=total in (8,))
+        found[f"|H|={total}"] = heads_trial(profile, seed, total, prompts=total in SIZES[profile])
     return found
 
 
