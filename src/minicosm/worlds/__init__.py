@@ -13,9 +13,26 @@ from .generators import (
     prompt_memory_world,
     recoverable_memory_world,
 )
+from .guided import GuidedWorld, TableVerifier, tree_world
+from .guided_worlds import (
+    biased_coin,
+    biased_coin_table,
+    coin_flip_tree,
+    delayed_table,
+    delayed_value,
+    lagged_error,
+    monte_carlo_table,
+    needle,
+    noisy_table,
+    random_tree,
+    secret_parity,
+    some_zero,
+)
 from .hmm import HMM, Posterior, Sample, Supports
+from .knapsack import Knapsack
 from .losses import Interval, entropy_rate, masked_loss
 from .memory import MemoryHMM, MemoryPosterior, MemorySample
+from .noisy_dyck import noisy_dyck, noisy_dyck_log_values
 from .tasks import Latent, PosteriorTask, decide, margin
 from .violations import (
     TaskWorld,
@@ -69,4 +86,22 @@ __all__ = [
     "separable_world",
     "transient_world",
     "uncovered_world",
+    "GuidedWorld",
+    "Knapsack",
+    "TableVerifier",
+    "biased_coin",
+    "biased_coin_table",
+    "coin_flip_tree",
+    "delayed_table",
+    "delayed_value",
+    "lagged_error",
+    "monte_carlo_table",
+    "needle",
+    "noisy_dyck",
+    "noisy_dyck_log_values",
+    "noisy_table",
+    "random_tree",
+    "secret_parity",
+    "some_zero",
+    "tree_world",
 ]
