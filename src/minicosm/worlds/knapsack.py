@@ -48,7 +48,7 @@ class Knapsack:
     def counts(self) -> list[dict[int, int]]:
         """For h = 0..D and every sum s <= c of the first h weights chosen, in how many ways the others
         complete it: `N_h(s) = N_{h+1}(s) + N_{h+1}(s + X_{h+1})`, `N_D(s) = 1[s = c]`."""
-        levels: list[dict[int, int]] = [{s: 0 for s in sums} for sums in self._sums()]
+        levels: list[dict[int, int]] = [dict.fromkeys(sums, 0) for sums in self._sums()]
         levels[-1] = {s: int(s == self.target) for s in levels[-1]}
         for h in range(len(self.weights) - 1, -1, -1):
             ahead = levels[h + 1]
