@@ -62,12 +62,11 @@ class GapBounds(NamedTuple):
 def gap_bounds(tree: PrefixTree) -> GapBounds:
     """`canonical = min_w [c(w) / 2M] / [2H mu(T_w) (1 - mu(T_w))]`, T_w the subtree of w, and
     `closed = 1 / (4H (1 + 2 kappa^2 (H - 1)))`. Values must be positive exactly where `V*` is."""
-    mu, H, M = tree.stationary(), tree.horizon, tree.weight.sum()
+    H, M = tree.horizon, tree.weight.sum()
     below = subtree_mass(tree)
     on = tree.alive & (tree.level > 0)
     canonical = (tree.edge / (2 * M))[on] / (2 * H * (below * (1 - below))[on])
     kappa = errors(tree).kappa
-    assert np.isclose(mu.sum(), 1)
     return GapBounds(tree.gap(), float(canonical.min()), 1 / (4 * H * (1 + 2 * kappa**2 * (H - 1))))
 
 
@@ -133,15 +132,14 @@ def root_time(tree: PrefixTree) -> float:
 def coverage(
     tree: PrefixTree, steps: int
 ) -> tuple[Float[np.ndarray, " leaves"], Float[np.ndarray, " leaves"]]:
-    """For every leaf: `nu_T(y) / mu(y)`, where `nu_T = 1/T sum_{t < T} P^t(root, .)`, and its lower bound
-    `1/2 P_y(the root is hit within T/2 steps)`; ones at leaves that cannot be reached."""
+    """For every leaf that can be reached: `nu_T(y) / mu(y)`, where `nu_T = 1/T sum_{t < T} P^t(root, .)`, and its
+    lower bound `1/2 P_y(the root is hit within T/2 steps)`."""
     law, total = tree.start(), np.zeros(len(tree.mass))
     for _ in range(steps):
         total += law
         law = tree.advance(law)
     at = tree.leaves
     mu, alive = tree.stationary()[at], tree.alive[at]
-    share = np.where(alive, total[at] / steps / np.where(alive, mu, 1), 1.0)
     hit = np.zeros(len(tree.mass))
     hit[0] = 1
     safe = np.where(tree.weight > 0, tree.weight, 1)
@@ -151,7 +149,7 @@ def coverage(
         new = (hit + (up + down) / safe) / 2
         new[0] = 1
         hit = new
-    return share, np.where(alive, hit[at] / 2, 1.0)
+    return total[at][alive] / steps / mu[alive], hit[at][alive] / 2
 
 
 def first_leaf_spread_bound(horizon: int, kappa: float) -> float:

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
+from scipy.sparse import csr_array, eye_array
 
 from minicosm.worlds.guided import GuidedWorld
 
 from .distances import kl, tv
 
-DENSE = 6000  # nodes of the largest chain whose kernel is written out
+DENSE = 5000  # nodes of the largest chain whose spectrum is computed
 
 
 class Amplification(NamedTuple):
@@ -157,25 +158,26 @@ class PrefixTree:
             law[self.leaves] += found
         return law[self.leaves]
 
-    def kernel(self, *, lazy: bool = True) -> Float[np.ndarray, "m m"]:
-        """The transition matrix over the nodes that can be reached, rows sum to one."""
-        at = np.flatnonzero(self.alive)
-        if len(at) > DENSE:
-            raise ValueError(f"the chain has {len(at)} nodes; kernels have at most {DENSE}")
+    def kernel(self, *, lazy: bool = True) -> csr_array:
+        """The transition matrix over the nodes that can be reached, in order; rows sum to one."""
         self._check_moves()
+        at = np.flatnonzero(self.alive)
         place = np.zeros(len(self.mass), int)
         place[at] = np.arange(len(at))
         below = at[1:]
         child, parent = place[below], place[self.parent[below]]
-        matrix = np.zeros((len(at), len(at)))
-        matrix[child, parent] = self.edge[below] / self.weight[below]
-        matrix[parent, child] = self.edge[below] / self.weight[self.parent[below]]
-        return (matrix + np.eye(len(at))) / 2 if lazy else matrix
+        up = self.edge[below] / self.weight[below]
+        down = self.edge[below] / self.weight[self.parent[below]]
+        rows, columns = np.concatenate([child, parent]), np.concatenate([parent, child])
+        moves = csr_array((np.concatenate([up, down]), (rows, columns)), (len(at), len(at)))
+        return csr_array(0.5 * (moves + eye_array(len(at)))) if lazy else moves
 
     def spectrum(self, *, lazy: bool = True) -> Float[np.ndarray, " m"]:
         """Eigenvalues of the kernel, which is symmetric in the scalar product of `mu`; increasing."""
         root = np.sqrt(self.stationary()[self.alive])
-        return np.linalg.eigvalsh(root[:, None] * self.kernel(lazy=lazy) / root)
+        if len(root) > DENSE:
+            raise ValueError(f"the chain has {len(root)} nodes; spectra are computed up to {DENSE}")
+        return np.linalg.eigvalsh(root[:, None] * self.kernel(lazy=lazy).toarray() / root)
 
     def gap(self) -> float:
         """`1 - lambda_2` of the lazy chain, whose eigenvalues are not negative."""
