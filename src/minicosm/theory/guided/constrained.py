@@ -25,8 +25,8 @@ class Tokenwise(NamedTuple):
 
 
 def tokenwise_rejection(world: GuidedWorld, accepts: Truths) -> Tokenwise:
-    """With `alpha(u) = sum_a O(a | u) 1[ua accepted]`, tokens have the law `O(a | u) 1[ua accepted] / alpha(u)`
-    and `1 / alpha(u)` draws are expected behind u. Where no token is accepted the base law stands in."""
+    """`alpha(u) = sum_a O(a | u) 1[ua accepted]`: tokens have the law `O(a | u) 1[ua accepted] / alpha(u)` and
+    `1 / alpha(u)` draws are expected behind u. Where no token is accepted the base law stands in."""
     base, reach = np.array(world.base), np.zeros(world.states)
     reach[0], calls, stuck = 1.0, 0.0, 0.0
     for h in range(world.horizon):

@@ -244,6 +244,30 @@ class PrefixTree:
             v[at] = np.where(self.alive[at], v[self.parent[at]] * self.value[at] / both, 0)
         return float(self.weight[self.inner] @ v[self.inner]) * (2 if lazy else 1)
 
+    def visits(self) -> Float[np.ndarray, " n"]:
+        """The probability that a node is visited before or as the first leaf; the sum over inner nodes is the
+        expected number of distinct prefixes that the first-leaf rule asks the generator about.
+
+        From the parent of u the walk ever steps to u with probability `c(u) / (c(u) + G(u))`, where G(u) is the
+        conductance from the parent to the leaves past u's branch: that of the siblings' branches, `pi_ref W`,
+        and `1 / (1/c(parent) + 1/G(parent))` upwards.
+        """
+        self._check_reaches()
+        branch = self.mass * self.first_leaf_values()[0]
+        total, past, seen = self.over_children(branch), np.zeros(len(branch)), np.zeros(len(branch))
+        seen[0] = 1
+        for h in range(1, self.horizon + 1):
+            at = self.nodes(h)
+            up = self.parent[at]
+            both = self.edge[up] + past[up]
+            above = np.divide(self.edge[up] * past[up], both, out=np.zeros(len(up)), where=both > 0)
+            past[at] = np.maximum(total[up] - branch[at], 0) + above
+            share = self.edge[at] + past[at]
+            seen[at] = seen[up] * np.divide(
+                self.edge[at], share, out=np.zeros(len(up)), where=share > 0
+            )
+        return seen
+
     def amplification(self) -> Amplification:
         """Distances of plain guidance and of the first leaf to `pi*`."""
         target, plain, first = self.target(), self.plain_law(), self.first_leaf_law()
