@@ -21,8 +21,8 @@ class Backtracking:
 
     `refill`: "argmax" fills the erased places with the likeliest tokens, "none" draws there as everywhere,
     "index" takes the likeliest while fewer tokens stand behind the prompt than were erased in all.
-    `check_during_refill`: the verifier is asked about refilled tokens too. `check_prompt`: about the bare prompt
-    too. `erasable_prompt`: how many of the prompt's last tokens may be erased, None for all.
+    `check_during_refill`: the verifier is asked about refilled tokens too, `check_prompt`: about the prompt.
+    `erasable_prompt`: how many of the prompt's last tokens may be erased, None for all.
     `once_per_prefix`: no second backtrack at a prefix. `force_first`: begin with a backtrack.
     """
 

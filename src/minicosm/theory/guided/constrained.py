@@ -25,7 +25,7 @@ class Tokenwise(NamedTuple):
 
 
 def tokenwise_rejection(world: GuidedWorld, accepts: Truths) -> Tokenwise:
-    """`alpha(u) = sum_a O(a | u) 1[ua accepted]`: tokens have the law `O(a | u) 1[ua accepted] / alpha(u)` and
+    """Tokens have the law `O(a | u) 1[ua accepted] / alpha(u)`, `alpha(u) = sum_a O(a | u) 1[ua accepted]`;
     `1 / alpha(u)` draws are expected behind u. Where no token is accepted the base law stands in."""
     base, reach = np.array(world.base), np.zeros(world.states)
     reach[0], calls, stuck = 1.0, 0.0, 0.0

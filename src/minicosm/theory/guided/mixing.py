@@ -132,8 +132,8 @@ def root_time(tree: PrefixTree) -> float:
 def coverage(
     tree: PrefixTree, steps: int
 ) -> tuple[Float[np.ndarray, " leaves"], Float[np.ndarray, " leaves"]]:
-    """For every leaf that can be reached: `nu_T(y) / mu(y)`, `nu_T = 1/T sum_{t < T} P^t(root, .)`, and its lower
-    bound `1/2 P_y(the root is hit within T/2 steps)`."""
+    """For every leaf that can be reached: `nu_T(y) / mu(y)`, `nu_T = 1/T sum_{t < T} P^t(root, .)`, and its
+    lower bound `1/2 P_y(the root is hit within T/2 steps)`."""
     law, total = tree.start(), np.zeros(len(tree.mass))
     for _ in range(steps):
         total += law

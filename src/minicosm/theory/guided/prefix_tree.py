@@ -248,7 +248,7 @@ class PrefixTree:
         """The probability that a node is visited before or as the first leaf; the sum over inner nodes is the
         expected number of distinct prefixes that the first-leaf rule asks the generator about.
 
-        From the parent of u the walk ever steps to u with probability `c(u) / (c(u) + G(u))`, where G(u) is the
+        From the parent of u the walk ever steps to u with probability `c(u) / (c(u) + G(u))`; G(u) is the
         conductance from the parent to the leaves past u's branch: that of the siblings' branches, `pi_ref W`,
         and `1 / (1/c(parent) + 1/G(parent))` upwards.
         """

@@ -25,7 +25,7 @@ def trees(profile: ProfileName, seed: int) -> dict[str, Trial]:
     from ..suites.trees import Trees, run
 
     config = {
-        "smoke": Trees(seed, draws=2, nodes=300),
+        "smoke": Trees(seed, draws=2, nodes=130, steps=200),
         "laptop": Trees(seed, draws=20, nodes=1200),
         "paper": Trees(seed, draws=50, nodes=4000),
     }[profile]

@@ -64,7 +64,7 @@ def _package(ledger: Ledger, D: int) -> None:
     law = tree.mass[tree.leaves]
     with jax.enable_x64(True):
         mine = CompleteDyck(Dyck(2, D // 2, OPENING, [SQUARE, 1 - SQUARE]), D, closing="forced")
-        drawn = np.exp(np.asarray(jax.vmap(mine.log_prob)(strings(world))))
+        drawn = np.exp(np.asarray(jax.jit(jax.vmap(mine.log_prob))(strings(world))))
     positive = law > 0
     total = -float(np.sum(law[positive] * np.log(law[positive])))
     ledger.add(

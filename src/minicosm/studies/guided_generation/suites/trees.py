@@ -84,7 +84,7 @@ def _world(ledger: Ledger, world: GuidedWorld, rng: np.random.Generator, steps: 
             ledger.add("exact-levels", error=float(np.abs(levels - wanted).max()))
             ledger.add("exact-time", error=abs(tree.hitting_time() / H**2 - 1))
         else:
-            # A factor per level changes neither law of leaves, but the walk: 2^h here.
+            # A factor per level changes neither law of leaves: 2^h here.
             base = tree.world.log_values() if log_table is None else log_table
             moved = PrefixTree(world, base + np.log(2) * np.arange(world.horizon + 1)[:, None])
             ledger.add(
@@ -121,10 +121,11 @@ def _stalls(ledger: Ledger) -> None:
 
 
 def _calibration(ledger: Ledger) -> None:
-    """Section 7.9 of the notes: `V = s^h V*` at H = 5."""
+    """`V = s^h V*` below the leaves, at H = 5: laws stay, leaf mass and time do not."""
     world = biased_coin(5)
     for scale in (0.5, 1.0, 2.0):
-        log_table = world.log_values() + np.log(scale) * np.arange(6)[:, None]
+        log_table = world.log_values()
+        log_table[:-1] += np.log(scale) * np.arange(5)[:, None]
         tree = PrefixTree(world, log_table)
         off = max(
             float(np.abs(law - tree.target()).max())
@@ -140,7 +141,7 @@ def _calibration(ledger: Ledger) -> None:
 
 
 def _holding(ledger: Ledger, config: Trees) -> None:
-    """What rejected proposals do to the walk: holding with a constant envelope, and the form that is right."""
+    """What rejected proposals do to the walk: holding with a constant envelope, and the right form."""
     for draw in range(max(config.draws, 4)):
         rng = np.random.default_rng([config.seed, 77, draw])
         world = random_tree(rng, 2, 4)
