@@ -107,7 +107,7 @@ class GuidedWorld(eqx.Module):
 
     # -- exact answers -------------------------------------------------------------------------
 
-    def state_paths(self, strings: Int[np.ndarray, "n T"]) -> Int[np.ndarray, "n T+1"]:
+    def state_paths(self, strings: Int[np.ndarray, "n T"]) -> Int[np.ndarray, "n states"]:
         """The states behind 0, ..., T tokens of each string."""
         strings = np.asarray(strings)
         if strings.shape[1] > self.horizon:
@@ -117,7 +117,7 @@ class GuidedWorld(eqx.Module):
             paths[:, h + 1] = self.step[h, paths[:, h], strings[:, h]]
         return paths
 
-    def log_values(self) -> Float[np.ndarray, "H+1 S"]:
+    def log_values(self) -> Float[np.ndarray, "levels S"]:
         """`log V*[h, s]` by `V*[h, s] = sum_a base[h, s, a] V*[h+1, step[h, s, a]]`."""
         table = self.blank()
         table[-1, : len(self.log_tilt)] = self.log_tilt
@@ -131,7 +131,7 @@ class GuidedWorld(eqx.Module):
         """`log Z`; -inf if no string of positive probability has a positive tilt."""
         return float(self.log_values()[0, 0])
 
-    def feasible(self, *, oracle: bool = True) -> Bool[np.ndarray, "H+1 S"]:
+    def feasible(self, *, oracle: bool = True) -> Bool[np.ndarray, "levels S"]:
         """Whether some completion has a positive tilt, and with `oracle` positive probability."""
         table = np.isfinite(self.blank())
         table[-1, : len(self.log_tilt)] = self.log_tilt > -np.inf
@@ -142,11 +142,11 @@ class GuidedWorld(eqx.Module):
             )
         return table
 
-    def blank(self) -> Float[np.ndarray, "H+1 S"]:
+    def blank(self) -> Float[np.ndarray, "levels S"]:
         """A table of -inf."""
         return np.full((self.horizon + 1, self.states), -np.inf)
 
-    def reach(self) -> Float[np.ndarray, "H+1 S"]:
+    def reach(self) -> Float[np.ndarray, "levels S"]:
         """Probability under the base law of being in state s behind h tokens."""
         table = np.zeros((self.horizon + 1, self.states))
         table[0, 0] = 1
@@ -171,7 +171,7 @@ class GuidedWorld(eqx.Module):
         base /= base.sum(axis=-1, keepdims=True)  # off by rounding only
         return GuidedWorld(self.step, base, np.zeros_like(self.log_tilt))
 
-    def prefix_states(self) -> list[Int[np.ndarray, " n"]]:
+    def prefix_states(self) -> list[Int[np.ndarray, " _"]]:
         """For every h, the states behind all K^h prefixes in the order of the alphabet."""
         if self.vocab**self.horizon > TREE_LIMIT:
             raise ValueError(
@@ -191,7 +191,7 @@ class GuidedWorld(eqx.Module):
 
     # -- verifiers -----------------------------------------------------------------------------
 
-    def verifier(self, log_table: Float[np.ndarray, "H+1 S"]) -> "TableVerifier":
+    def verifier(self, log_table: Float[np.ndarray, "levels S"]) -> "TableVerifier":
         """Scores a prefix by `exp(log_table[h, s])`."""
         return TableVerifier(self.step, log_table)
 
@@ -263,7 +263,7 @@ def _read(
 
 
 def tree_world(
-    base: Sequence[Float[np.ndarray, "n K"]], log_tilt: Float[np.ndarray, " n"]
+    base: Sequence[Float[np.ndarray, "_ K"]], log_tilt: Float[np.ndarray, " leaves"]
 ) -> GuidedWorld:
     """A world from the laws behind all prefixes: `base[h]` has K^h rows, `log_tilt` K^H entries."""
     horizon, vocab = len(base), np.shape(base[0])[-1]
@@ -290,6 +290,6 @@ def log_sum(terms: Float[np.ndarray, "n K"]) -> Float[np.ndarray, " n"]:
         return safe + np.log(np.exp(terms - safe[:, None]).sum(axis=-1))
 
 
-def log_truth(table: Bool[np.ndarray, "H+1 S"]) -> Float[np.ndarray, "H+1 S"]:
+def log_truth(table: Bool[np.ndarray, "levels S"]) -> Float[np.ndarray, "levels S"]:
     """A table of truth values as logarithms of one and zero."""
     return np.where(table, 0.0, -np.inf)

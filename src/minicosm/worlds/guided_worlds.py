@@ -8,7 +8,7 @@ from jaxtyping import Float
 from .arrays import check_count, check_positive
 from .guided import GuidedWorld, log_truth, tree_world
 
-Table = Float[np.ndarray, "H+1 S"]
+Table = Float[np.ndarray, "levels S"]
 
 
 def _fair(step: np.ndarray, log_tilt: np.ndarray) -> GuidedWorld:

@@ -71,7 +71,7 @@ def _state(codes: Int[np.ndarray, " n"], invalid: Int[np.ndarray, " n"]) -> Int[
 
 def noisy_dyck_log_values(
     length: int, square: float = 0.2, opening: float = 0.5, errors: Any = (0.3, 0.1)
-) -> Float[np.ndarray, "H+1 S"]:
+) -> Float[np.ndarray, "levels S"]:
     """`V*` in closed form: `prod_{b on the stack} (1 - errors[b]) m^((D - h - d) / 2)` behind a valid
     prefix that can be completed, zero elsewhere."""
     half = length // 2

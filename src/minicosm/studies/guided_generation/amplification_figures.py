@@ -37,7 +37,10 @@ def amplification(results: Results) -> "Figure":
         ax.plot(
             walk["H"][on], walk["kl"][on], "^-", ms=4, color=WALK, label="$y^{(T)}$, $T = 6 H^2$"
         )
+        sizes = np.unique(found["H"])
         ax.set_xscale("log", base=2)
+        ax.set_xticks(shown := sizes[:: 1 + len(sizes) // 8], [str(size) for size in shown])
+        ax.minorticks_off()
         ax.set_yscale("log")
         ax.set_title(title)
         ax.set_xlabel("horizon $H$")
@@ -56,7 +59,7 @@ def _line(
     means = [values[sizes == size].mean() for size in every]
     if len(every) < len(sizes):
         ax.plot(sizes, values, ".", ms=3, alpha=0.35, color=colour)
-    ax.plot(every, means, marker=mark, ms=4, color=colour, label=label)
+    ax.plot(every, means, "-", marker=mark, ms=4, color=colour, label=label)
 
 
 def monte_carlo(results: Results) -> "Figure":
@@ -125,7 +128,7 @@ def stationary_flow(results: Results) -> "Figure":
     for node in range(1, len(mu)):
         up = parent[node]
         ax.plot(
-            [place[up], place[node]], [-level[up], -level[node]],
+            [place[up], place[node]], [-level[up], -level[node]], "-",
             lw=26 * edge[node] / edge[1:].max() * 0.5, color=PALETTE[4], alpha=0.6,
             solid_capstyle="butt", zorder=1,
         )  # fmt: skip

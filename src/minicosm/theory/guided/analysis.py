@@ -40,7 +40,7 @@ class Analysis(NamedTuple):
 
 def analyse(
     world: GuidedWorld,
-    log_table: Float[np.ndarray, "H+1 S"] | None = None,
+    log_table: Float[np.ndarray, "levels S"] | None = None,
     *,
     steps: int = 400,
     largest: int = 4000,

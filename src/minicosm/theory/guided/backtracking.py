@@ -57,7 +57,7 @@ class _State(NamedTuple):
 
 def backtracking(
     world: GuidedWorld,
-    log_table: Float[np.ndarray, "H+1 S"],
+    log_table: Float[np.ndarray, "levels S"],
     settings: Backtracking,
     *,
     prompt: String = (),

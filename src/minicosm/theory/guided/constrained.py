@@ -7,7 +7,7 @@ from jaxtyping import Bool
 
 from minicosm.worlds.guided import GuidedWorld, TableVerifier
 
-Truths = Bool[np.ndarray, "H+1 S"]
+Truths = Bool[np.ndarray, "levels S"]
 
 
 def rejection_calls(world: GuidedWorld) -> float:

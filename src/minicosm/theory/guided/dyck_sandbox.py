@@ -24,7 +24,7 @@ def opening_probability(depth: int, left: int, opening: float, deepest: int | No
 
 def depth_law(
     length: int, opening: float = 0.5, deepest: int | None = None
-) -> Float[np.ndarray, "D+1 D+1"]:
+) -> Float[np.ndarray, "levels depths"]:
     """`[i, d]`: probability of depth d behind i brackets."""
     law = np.zeros((length + 1, length + 2))
     law[0, 0] = 1

@@ -16,7 +16,7 @@ from .backtracking import backtracking as algorithm_1
 from .prefix_tree import PrefixTree
 
 Law = Float[np.ndarray, " strings"]
-Table = Float[np.ndarray, "H+1 S"]
+Table = Float[np.ndarray, "levels S"]
 
 
 class Output(NamedTuple):

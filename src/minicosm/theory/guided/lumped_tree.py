@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from minicosm.worlds.guided import GuidedWorld, log_sum
 
-Table = Float[np.ndarray, "H+1 S"]
+Table = Float[np.ndarray, "levels S"]
 
 
 class LumpedTree:
@@ -24,7 +24,7 @@ class LumpedTree:
             )
         self._rows = world.base.shape[1]  # states that have a next token
 
-    def _down(self, h: int, table: Table) -> Float[np.ndarray, "S K"]:
+    def _down(self, h: int, table: Table) -> Float[np.ndarray, "rows K"]:
         """`log pi_ref(a | s) V(sa)`."""
         with np.errstate(divide="ignore"):
             return np.log(self.world.base[h]) + table[h + 1][self.world.step[h]]

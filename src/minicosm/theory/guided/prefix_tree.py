@@ -34,7 +34,7 @@ class PrefixTree:
     The root's own value is never used.
     """
 
-    def __init__(self, world: GuidedWorld, log_table: Float[np.ndarray, "H+1 S"] | None = None):
+    def __init__(self, world: GuidedWorld, log_table: Float[np.ndarray, "levels S"] | None = None):
         states = world.prefix_states()
         exact = world.log_values()
         table = exact if log_table is None else np.asarray(log_table, np.float64)
