@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minicosm.lab import Estimate, Outcome
+from minicosm.lab import Estimate, Outcome, Table
 
 from ...common.checks import Results, identity
 from ..amplification_figures import amplification, monte_carlo
@@ -140,7 +140,7 @@ def linear_growth(results: Results) -> Outcome:
     )
 
 
-def _notes(results: Results):
+def _notes(results: Results) -> Table:
     """Independent errors at every horizon, beside means of ten draws made elsewhere."""
     found = rows(results, "independent errors")
     sizes = (4, 8, 12, 16)
