@@ -1,5 +1,7 @@
 """How many steps a chain needs to reach a set, exactly."""
 
+from math import inf
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -18,23 +20,40 @@ def _outside(
 def expected_steps(
     P: Float[np.ndarray, "states states"], target: Bool[np.ndarray, " states"]
 ) -> Float[np.ndarray, " states"]:
-    """`E[T]` from every state, T the first step in the target: `(I - Q) t = 1` outside it.
+    """`E[T]` from every state, T the first step in the target: `t = 1 + Q t` outside it.
 
+    States are eliminated one by one without a subtraction (as Grassmann, Taksar and Heyman do), so that
+    times of 1e15 steps, which make `I - Q` singular in double precision, are right to many digits.
     Infinite from states that may never arrive.
     """
-    Q = _outside(P, target)
-    reach = np.eye(len(Q), dtype=bool) | (Q > 0)
-    for _ in range(max(1, int(np.ceil(np.log2(max(len(Q), 2)))))):
-        reach = (reach.astype(np.float64) @ reach) > 0
-    leaves = (P[np.ix_(~target, target)] > 0).any(axis=1)
-    arrives = (reach & leaves).any(axis=1)
-    sure = ~(reach & ~arrives).any(axis=1)
-    steps = np.full(len(Q), np.inf)
-    inner = Q[np.ix_(sure, sure)]
-    steps[sure] = np.linalg.solve(np.eye(int(sure.sum())) - inner, np.ones(int(sure.sum())))
-    found = np.zeros(len(P))
-    found[~target] = steps
-    return found
+    _outside(P, target)
+    others = np.flatnonzero(~target)
+    n = len(others)
+    A = P[np.ix_(others, others)].copy()
+    out = P[np.ix_(others, np.flatnonzero(target))].sum(axis=1)
+    steps = np.ones(n)
+    leave = np.empty(n)
+    for i in range(n - 1, -1, -1):
+        leave[i] = A[i, :i].sum() + out[i]
+        if leave[i] == 0:
+            steps[:i][A[:i, i] > 0] = inf
+            steps[i] = inf
+            continue
+        share = A[:i, i] / leave[i]
+        A[:i, :i] += np.outer(share, A[i, :i])
+        out[:i] += share * out[i]
+        steps[:i] += np.where(share > 0, share * steps[i], 0) if steps[i] < inf else 0
+        steps[:i][(share > 0) & (steps[i] == inf)] = inf
+    found = np.zeros(n)
+    for i in range(n):
+        near = A[i, :i] > 0
+        if leave[i] == 0 or steps[i] == inf:
+            found[i] = inf
+        else:
+            found[i] = (steps[i] + A[i, :i][near] @ found[:i][near]) / leave[i]
+    everywhere = np.zeros(len(P))
+    everywhere[others] = found
+    return everywhere
 
 
 def survival(
@@ -49,6 +68,23 @@ def survival(
     found = np.empty(budget + 1)
     for t in range(budget + 1):
         found[t] = law.sum()
+        law = law @ Q
+    return found
+
+
+def hit_probability(
+    P: Float[np.ndarray, "states states"],
+    target: Bool[np.ndarray, " states"],
+    start: Float[np.ndarray, " states"],
+    budget: int,
+) -> float:
+    """`P(T <= budget)`, summed from arrivals: 1 less the survival would round 1e-20 to zero."""
+    Q = _outside(P, target)
+    arrive = P[np.ix_(~target, target)].sum(axis=1)
+    law = np.asarray(start, np.float64)
+    found, law = float(law[target].sum()), law[~target]
+    for _ in range(budget):
+        found += float(law @ arrive)
         law = law @ Q
     return found
 

@@ -61,6 +61,28 @@ def block_dynamics(joint: Joint, masks: MaskLaw) -> Kernel:
     return P + np.diag(stays + np.maximum(1 - masks.table(states).sum(axis=1), 0) * masks.looks)
 
 
+def pair_chain(
+    joint: Joint, masks: MaskLaw
+) -> tuple[Float[np.ndarray, "pairs pairs"], Float[np.ndarray, " pairs"]]:
+    """The adaptive chain as Eq. 4.26 writes it, on pairs (x, K) in the order of K, and its law.
+
+    A step redraws `x_K ~ p(. | x_-K, K)` and leaves K as it is, so the chain falls into parts.
+    """
+    states = len(joint.probabilities)
+    laws = [(mask, joint.probabilities * law) for mask, law in masks.items(states)]
+    check_dense(states * len(laws))
+    P = np.eye(states * len(laws))
+    for at, (mask, weights) in enumerate(laws):
+        members = contexts(joint, mask)
+        block = weights[members]
+        total = block.sum(axis=1, keepdims=True)
+        new = block / np.where(total > 0, total, 1)
+        rows = at * states + members
+        stays = np.eye(block.shape[1]) * (total[:, :, None] == 0)
+        P[rows[:, :, None], rows[:, None, :]] = stays + new[:, None, :]
+    return P, np.concatenate([weights for _, weights in laws])
+
+
 def k_gibbs(joint: Joint, k: int) -> Kernel:
     """Block dynamics that hides k positions, all sets equally likely (Definition 4.1.10)."""
     return block_dynamics(joint, MaskLaw.uniform(joint.length, k))
