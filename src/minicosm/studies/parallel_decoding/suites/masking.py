@@ -52,7 +52,7 @@ def _equality(ledger: Ledger, rng, joint: Joint, T, theta, i: int) -> None:
     printed = centred.T @ (p[:, None] * centred)
     ledger.add("fisher-printed", error=float(np.abs(printed - info.fisher(joint, T)).max()))
     # Proposition 4.3.6: at a random place, for any masks
-    where = rng.normal(size=d)
+    where = rng.normal(size=len(theta))
     _, hessian = mpl.derivatives(where, counts, T, masks, joint.vocab)
     ledger.add("convex", holds=bool(info.least_eigenvalue(hessian) > -info.PSD))
 

@@ -1,0 +1,128 @@
+"""Pictures of chains: decay, steps to a mode, and what one pass does."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minicosm.lab import PALETTE, figure
+
+from ..common.checks import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def rate_figure(results: Results) -> "Figure":
+    """KL against steps in the counterexample, with both bounds."""
+    found = results["suite"].numbers["printed-rate"]
+    fig = figure(4.8, 3.2)
+    ax = fig.subplots()
+    ax.semilogy(found["steps"], found["ratio"], "o-", color=PALETTE[0], label="exact")
+    ax.semilogy(found["steps"], found["corrected"], "--", color=PALETTE[2], label="$(1-1/C)^t$")
+    ax.semilogy(found["steps"], found["printed"], ":", color=PALETTE[1], label="$e^{-2t/C}$, printed")
+    ax.set_xlabel("steps")
+    ax.set_ylabel("KL, relative to the start")
+    ax.set_yticks([1, 0.3, 0.1, 0.03], ["1", "0.3", "0.1", "0.03"])
+    ax.minorticks_off()
+    ax.legend(fontsize=8)
+    return fig
+
+
+def hitting_figure(results: Results) -> "Figure":
+    """Steps to R_1 against k for every J: exact lines under simulated points with bars of half a
+    deviation; beside it, the chance that the independent sampler arrives."""
+    found = results["hitting"]
+    couplings, budget = found.numbers["couplings"], found.numbers["budget"]
+    exact, steps = found.arrays["exact"], found.arrays["steps"]
+    fig = figure(8.8, 3.8)
+    left, right = fig.subplots(1, 2, width_ratios=(1.9, 1))
+    k = np.arange(1, exact.shape[1] + 1)
+    shades = np.linspace(0, 1, len(couplings))
+    colours = [_blend(PALETTE[0], PALETTE[1], s) for s in shades]
+    for i, (J, colour) in enumerate(zip(couplings, colours, strict=True)):
+        left.plot(k, exact[i], color=colour, lw=1.2)
+        runs = steps[i]
+        mean, half = runs.mean(axis=1), 0.5 * runs.std(axis=1)
+        low = np.minimum(half, mean - np.maximum(mean - half, 0.8))
+        left.errorbar(
+            k + 0.06 * (i - (len(couplings) - 1) / 2),
+            mean,
+            yerr=(low, half),
+            fmt="osD^v<>ph"[i % 9],
+            ms=4,
+            capsize=1.5,
+            elinewidth=0.8,
+            color=colour,
+            label=f"{J:g}",
+        )
+    left.axhline(budget, ls=":", lw=1, color="0.5")
+    left.set_yscale("log")
+    left.set_ylim(0.7, 2.2 * budget)
+    left.set_xticks(k)
+    left.set_xlabel("positions resampled together, k")
+    left.set_ylabel("steps to the larger mode")
+    left.set_title("k-Gibbs: points simulated, lines exact")
+    left.legend(title="coupling J", title_fontsize=8, fontsize=8, ncols=1 if len(couplings) < 6 else 2)
+    hit = np.maximum(found.numbers["hit"], 1e-30)
+    right.semilogy(couplings, hit, "-", color=PALETTE[3], lw=1.2, label="exact")
+    share = (found.arrays["parallel"] < budget).mean(axis=1)
+    seen = share > 0
+    right.plot(np.array(couplings)[seen], share[seen], "o", color=PALETTE[3], label="simulated")
+    right.plot(
+        np.array(couplings)[~seen], np.full((~seen).sum(), 0.3 / steps.shape[2]), "v", mfc="none",
+        color=PALETTE[3], label="no run arrived",
+    )  # fmt: skip
+    right.set_xlabel("coupling J")
+    right.set_ylabel(f"P(arrives in {budget} steps)")
+    right.set_title("independent parallel")
+    right.legend(fontsize=8)
+    return fig
+
+
+def _blend(first: str, second: str, share: float) -> tuple[float, float, float]:
+    a, b = (np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for c in (first, second))
+    return tuple(float(v) for v in (1 - share) * a + share * b)  # type: ignore[return-value]
+
+
+def separation_figure(results: Results) -> "Figure":
+    """What each sampler misses at the least sizes of the corollary, with delta / 2 beside it."""
+    found = results["suite"].numbers["separation"]
+    fig = figure(5.2, 3.2)
+    ax = fig.subplots()
+    at = np.arange(len(found["budget"]))
+    ax.semilogy(at, 1 - np.array(found["reach"]), "o", color=PALETTE[0], label="one k-Gibbs step misses")
+    left = np.maximum(found["left"], 1e-30)
+    ax.semilogy(at, left, "s", color=PALETTE[1], label="independent leaves in M steps")
+    ax.semilogy(at, np.array(found["delta"]) / 2, "_", ms=22, mew=1.4, color="0.5", label=r"$\delta/2$")
+    names = zip(found["budget"], found["clique"], strict=True)
+    ax.set_xticks(at, [f"M = {m:,}\nc = {c}" for m, c in names])
+    ax.set_xlim(-0.5, len(at) - 0.5)
+    ax.set_ylabel("probability")
+    ax.legend(fontsize=8)
+    return fig
+
+
+def one_pass_figure(results: Results) -> "Figure":
+    """Distance from the law after each pass, for three worlds and three chains."""
+    found = results["suite"].numbers["one-pass"]
+    worlds = list(dict.fromkeys(found["world"]))
+    chains = list(dict.fromkeys(found["chain"]))
+    table = {
+        (w, c, t): d
+        for w, c, t, d in zip(
+            found["world"], found["chain"], found["steps"], found["distance"], strict=True
+        )
+    }
+    titles = ("one dominant mode", "two unequal modes", "two equal modes")
+    fig = figure(8.8, 3.0)
+    axes = fig.subplots(1, len(worlds), sharey=True)
+    for ax, world, title in zip(axes, worlds, titles, strict=True):
+        for chain, colour, mark in zip(chains, PALETTE, "osD", strict=False):
+            curve = [table[world, chain, t] for t in range(11)]
+            ax.plot(range(11), curve, marker=mark, ms=4, color=colour, label=chain)
+        ax.set_title(f"{title}\n{world}", fontsize=9)
+        ax.set_xlabel("passes")
+    axes[0].set_ylabel("total variation from the law")
+    axes[0].set_ylim(0, 1.05)
+    axes[-1].legend(fontsize=8)
+    return fig
