@@ -93,10 +93,20 @@ def product(laws: Float[np.ndarray, "states N vocab"]) -> Transformer:
 
 def laws_of(model: Transformer, length: int) -> Float[np.ndarray, "states N vocab"]:
     """The laws that a model predicts at every position of every sequence, in double precision."""
-    sequences = all_sequences(model.vocab, length)
+    return predict_all(model, all_sequences(model.vocab, length))
+
+
+def predict_all(
+    model: Transformer, tokens: Int[np.ndarray, "batch N"]
+) -> Float[np.ndarray, "batch N vocab"]:
+    """The laws that a model predicts for many sequences, in double precision."""
     with jax.enable_x64(True):
-        predict = eqx.filter_jit(jax.vmap(lambda tokens: model.predict(model.embed(tokens))))
-        return np.asarray(predict(sequences))
+        return np.asarray(_predict(model, tokens))
+
+
+@eqx.filter_jit
+def _predict(model, tokens):
+    return jax.vmap(lambda row: model.predict(model.embed(row)))(tokens)
 
 
 def kernel_of(

@@ -1,13 +1,11 @@
 """Which chains a Transformer takes in parallel: Propositions 4.1.2 and 4.1.3."""
 
-import equinox as eqx
-import jax
 import numpy as np
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.theory.masking import kernels, mixing, transformers
 from minicosm.worlds.ising import random_ising
-from minicosm.worlds.joint import product_rows, row_marginals
+from minicosm.worlds.joint import all_sequences, product_rows, row_marginals
 
 from ...common.ledger import Ledger
 from .worlds import Worlds
@@ -42,16 +40,11 @@ def _deterministic(ledger: Ledger, rng, N: int, V: int) -> None:
     image = rng.integers(V, size=(V**N, N))
     model = transformers.deterministic(image, V)
     place = V ** np.arange(N)[::-1]
-    with jax.enable_x64(True):
-        step = eqx.filter_jit(
-            jax.vmap(lambda tokens: model.predict(model.embed(tokens)).argmax(axis=-1))
-        )
-        tokens = np.stack(np.unravel_index(np.arange(V**N), (V,) * N), axis=1)
-        wanted, wrong = np.arange(V**N), 0
-        for _ in range(7):
-            tokens = np.asarray(step(tokens))
-            wanted = image[wanted] @ place
-            wrong += int((tokens @ place != wanted).sum())
+    tokens, wanted, wrong = all_sequences(V, N), np.arange(V**N), 0
+    for _ in range(7):
+        tokens = transformers.predict_all(model, tokens).argmax(axis=2)
+        wanted = image[wanted] @ place
+        wrong += int((tokens @ place != wanted).sum())
     ledger.add("deterministic", error=float(wrong), sequences=7 * V**N)
 
 
