@@ -27,6 +27,7 @@ def run(config: Worlds, progress: Progress) -> TrialResult:
     _uneven(ledger, config)
     for budget, delta in ((10, 0.5), (100, 0.2), (1000, 0.1), (10**5, 0.05)):
         _separation(ledger, budget, delta)
+    _growth(ledger)
     for c in range(2, 12):
         spins = 2 * np.array(np.unravel_index(np.arange(2**c), (2,) * c)) - 1
         share = float((spins.sum(axis=0) <= -2).mean())
@@ -175,3 +176,20 @@ def _separation(ledger: Ledger, budget: int, delta: float) -> None:
             and c / 8 - 1 >= log(4 * budget / delta) - 1e-9
         ),
     )
+
+
+def _growth(ledger: Ledger) -> None:
+    """Mean steps to R_1 from all spins - as the clique grows
+    (J_0 = 0.5, h_G = 0.5, no other spins)."""
+    for c in range(2, 13):
+        world = CliqueIsing(c, c, 1.0, 0.5 / c)
+        state = world.lumped()
+        target = np.arange(c + 1) == c
+        alone = lumped.independent_parallel(state)
+        ledger.add(
+            "growth",
+            clique=c,
+            independent=float(hitting.expected_steps(alone, target)[0]),
+            half=float(hitting.expected_steps(lumped.k_gibbs(state, c // 2), target)[0]),
+            together=float(hitting.expected_steps(lumped.k_gibbs(state, c), target)[0]),
+        )
