@@ -1,7 +1,9 @@
 """Worlds: what generates the data, and everything exact about it."""
 
+from .clique_ising import CliqueIsing, LumpedClique
 from .dyck import ClosingFloor, ClosingQuery, Dyck, DyckSample
 from .dyck_complete import CompleteDyck
+from .fertility import Fertility, PhrasePosterior, Translation
 from .generators import (
     CoveredWorld,
     RecoverableWorld,
@@ -14,7 +16,10 @@ from .generators import (
     recoverable_memory_world,
 )
 from .hmm import HMM, Posterior, Sample, Supports
+from .ising import Ising
+from .joint import Joint
 from .losses import Interval, entropy_rate, masked_loss
+from .masks import MaskLaw
 from .memory import MemoryHMM, MemoryPosterior, MemorySample
 from .tasks import Latent, PosteriorTask, decide, margin
 from .violations import (
@@ -32,23 +37,31 @@ from .violations import (
 
 __all__ = [
     "HMM",
+    "CliqueIsing",
     "ClosingFloor",
     "ClosingQuery",
     "CompleteDyck",
     "CoveredWorld",
     "Dyck",
     "DyckSample",
+    "Fertility",
     "Interval",
+    "Ising",
+    "Joint",
     "Latent",
+    "LumpedClique",
+    "MaskLaw",
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
+    "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
     "RecoverableWorld",
     "Sample",
     "Supports",
     "TaskWorld",
+    "Translation",
     "balance_contrast",
     "balance_dense",
     "covered_world",

@@ -45,7 +45,13 @@ class Fertility(eqx.Module):
     longest: int = eqx.field(static=True)
 
     def __init__(
-        self, q: Any, *, swap: float = 0.0, source_vocab: int = 30, shortest: int = 5, longest: int = 10
+        self,
+        q: Any,
+        *,
+        swap: float = 0.0,
+        source_vocab: int = 30,
+        shortest: int = 5,
+        longest: int = 10,
     ):
         self.q = np.asarray(parameter("q", q, (None,)), np.float64)
         check_distribution("q", self.q, columns=False)
@@ -80,7 +86,9 @@ class Fertility(eqx.Module):
         length = jax.random.randint(size, (), self.shortest, self.longest + 1)
         source = jax.random.permutation(words, self.source_vocab)[: self.longest]
         real = jnp.arange(self.longest) < length
-        lengths = 1 + jax.random.categorical(phrases, jnp.log(jnp.asarray(self.q)), shape=(self.longest,))
+        lengths = 1 + jax.random.categorical(
+            phrases, jnp.log(jnp.asarray(self.q)), shape=(self.longest,)
+        )
         turned = jax.random.uniform(turns, (self.longest,)) < self.swap
         return self._join(source, jnp.where(real, lengths, 0), turned, length)
 
@@ -192,7 +200,9 @@ class Fertility(eqx.Module):
         choice = np.zeros((L, N + 1), int)
         for s in range(L - 1, -1, -1):
             for j in range(N + 1):
-                options = [logs[l] + best[s + 1, j + l + 1] if j + l < N else -np.inf for l in range(F)]
+                options = [
+                    logs[l] + best[s + 1, j + l + 1] if j + l < N else -np.inf for l in range(F)
+                ]
                 choice[s, j] = int(np.argmax(options)) + 1
                 best[s, j] = max(options)
         lengths, j = [], 0

@@ -9,7 +9,9 @@ from jaxtyping import Float, Int
 from .arrays import AnyArray, check_count
 from .joint import Joint, all_sequences, check_states
 
-LUMPED = "; a clique of equal spins can be treated by `CliqueIsing(...).lumped()`, whatever its size"
+LUMPED = (
+    "; a clique of equal spins can be treated by `CliqueIsing(...).lumped()`, whatever its size"
+)
 
 
 class Ising(eqx.Module):

@@ -89,8 +89,10 @@ class Joint(eqx.Module):
         """The numbers of sequences."""
         tokens = np.asarray(tokens)
         if tokens.shape[-1:] != (self.length,):
-            raise ValueError(f"tokens have shape {tokens.shape}; sequences have {self.length} tokens")
-        if tokens.size and not (0 <= tokens.min() and tokens.max() < self.vocab):
+            raise ValueError(
+                f"tokens have shape {tokens.shape}; sequences have {self.length} tokens"
+            )
+        if tokens.size and not (tokens.min() >= 0 and tokens.max() < self.vocab):
             raise ValueError(f"tokens must be between 0 and {self.vocab - 1}")
         return np.asarray(np.ravel_multi_index(tuple(np.moveaxis(tokens, -1, 0)), self.shape))
 

@@ -47,16 +47,14 @@ class MaskLaw(eqx.Module):
         self.masks, self.weights = masks, weights
 
     @classmethod
-    def blocks(
-        cls, length: int, cover: Iterable[Iterable[int]], probabilities: Any = None
-    ) -> Self:
+    def blocks(cls, length: int, cover: Iterable[Iterable[int]], probabilities: Any = None) -> Self:
         """Weighted blocks (Definition 4.1.2): sets of positions, which may overlap, with their
         probabilities (equal by default)."""
         check_count("length", length)
         sets = [sorted(set(block)) for block in cover]
         masks = np.zeros((len(sets), length), bool)
         for row, block in zip(masks, sets, strict=True):
-            if block and not (0 <= block[0] and block[-1] < length):
+            if block and not (block[0] >= 0 and block[-1] < length):
                 raise ValueError(f"a block holds {block}; positions are 0..{length - 1}")
             row[block] = True
         if not sets:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 SHOWN = (1, 2.5, 4, 5, 7)  # from 7 on nothing changes
 
+
 def rate_figure(results: Results) -> "Figure":
     """KL against steps in the counterexample, with both bounds."""
     found = results["suite"].numbers["printed-rate"]
@@ -20,7 +21,9 @@ def rate_figure(results: Results) -> "Figure":
     ax = fig.subplots()
     ax.semilogy(found["steps"], found["ratio"], "o-", color=PALETTE[0], label="exact")
     ax.semilogy(found["steps"], found["corrected"], "--", color=PALETTE[2], label="$(1-1/C)^t$")
-    ax.semilogy(found["steps"], found["printed"], ":", color=PALETTE[1], label="$e^{-2t/C}$, printed")
+    ax.semilogy(
+        found["steps"], found["printed"], ":", color=PALETTE[1], label="$e^{-2t/C}$, printed"
+    )
     ax.set_xlabel("steps")
     ax.set_ylabel("KL, relative to the start")
     ax.set_yticks([1, 0.3, 0.1, 0.03], ["1", "0.3", "0.1", "0.03"])
@@ -121,4 +124,35 @@ def one_pass_figure(results: Results) -> "Figure":
     axes[0].set_ylabel("total variation from the law")
     axes[0].set_ylim(0, 1.05)
     axes[-1].legend(fontsize=8)
+    return fig
+
+
+def stutter_figure(results: Results) -> "Figure":
+    """One source of eight words: what each target position believes, what it says, and a translation."""
+    arrays = results["suite"].arrays
+    laws, decoded, truth = arrays["laws"], arrays["decoded"], arrays["truth"]
+    N, tokens = laws.shape
+    names = [f"{chr(97 + t // 2)}{'₁₂'[t % 2]}" for t in range(tokens)]
+    fig = figure(7.4, 4.4)
+    ax = fig.subplots()
+    image = ax.imshow(laws.T, vmin=0, vmax=1, aspect="auto")
+    same = decoded[1:] == decoded[:-1]
+    repeated = np.append(False, same) | np.append(same, False)
+    ax.plot(
+        np.arange(N)[~repeated], decoded[~repeated], "o", mfc="none", mec=PALETTE[2], mew=1.6, ms=9,
+        label="most likely",
+    )  # fmt: skip
+    ax.plot(
+        np.arange(N)[repeated], decoded[repeated], "s", mfc="none", mec=PALETTE[1], mew=1.8, ms=9,
+        label="most likely, repeated",
+    )  # fmt: skip
+    ax.plot(np.arange(N), truth, "x", color="w", mew=1.4, ms=5, label="a most likely translation")
+    ax.grid(False)
+    ax.set_xticks(range(N), [f"{i + 1}\n{names[d]}" for i, d in enumerate(decoded)])
+    ax.set_yticks(range(tokens), names, fontsize=7)
+    ax.set_xlabel("target position and what one pass says there")
+    ax.set_ylabel("target tokens of the source words a..h")
+    fig.colorbar(image, ax=ax, shrink=0.8, label="exact probability")
+    legend = ax.legend(fontsize=7, loc="lower left", facecolor="0.35", frameon=True, labelcolor="w")
+    legend.get_frame().set_alpha(0.9)
     return fig

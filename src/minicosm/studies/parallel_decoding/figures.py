@@ -53,7 +53,9 @@ def estimation_figure(results: Results) -> "Figure":
     return fig
 
 
-def _against_k(ax: Any, errors: np.ndarray, traces: list, averaged: np.ndarray, sandwich: list) -> None:
+def _against_k(
+    ax: Any, errors: np.ndarray, traces: list, averaged: np.ndarray, sandwich: list
+) -> None:
     k = np.arange(1, len(traces) + 1)
     for sample, theory, colour, mark, label in (
         (errors, traces, PALETTE[0], "o", "one mask per example"),
@@ -62,7 +64,14 @@ def _against_k(ax: Any, errors: np.ndarray, traces: list, averaged: np.ndarray, 
         half = 1.96 * sample.std(axis=1, ddof=1) / np.sqrt(sample.shape[1])
         ax.plot(k, theory, color=colour, lw=1.2, alpha=0.8)
         ax.errorbar(
-            k, sample.mean(axis=1), yerr=half, fmt=mark, ms=4.5, capsize=2, color=colour, label=label
+            k,
+            sample.mean(axis=1),
+            yerr=half,
+            fmt=mark,
+            ms=4.5,
+            capsize=2,
+            color=colour,
+            label=label,
         )
     ax.set_xticks(k)
     ax.set_ylim(0)

@@ -41,9 +41,9 @@ def loss_gap(sizes: Sizes) -> float:
     """`B ln(1 / beta) + eps` of Corollary 4.3.2, with
     `B = sqrt(2^(3N) |Omega|^N C_eps / (m delta)) + sqrt(ln(8 C_eps / delta) / (2n))`."""
     N = sizes.length
-    masks = exp(
-        (3 * N * log(2) + N * log(sizes.vocab) + sizes.log_cover) / 2
-    ) / sqrt(sizes.masks_per_example * sizes.delta)
+    masks = exp((3 * N * log(2) + N * log(sizes.vocab) + sizes.log_cover) / 2) / sqrt(
+        sizes.masks_per_example * sizes.delta
+    )
     sample = sqrt((log(8 / sizes.delta) + sizes.log_cover) / (2 * sizes.examples))
     return (masks + sample) * sizes.log_margin + sizes.epsilon
 
@@ -174,4 +174,4 @@ def kl_rate(C: float) -> float:
 
 def printed_kl_rate(C: float) -> float:
     """`e^(-2 / C_AT)`, as printed after Definition 4.1.9; false."""
-    return 1 + expm1(-2 / C) if C < inf else 1.0
+    return 1 + expm1(-2 / C) if inf > C else 1.0

@@ -56,7 +56,9 @@ def block_dynamics(joint: Joint, masks: MaskLaw) -> Kernel:
         new = weights / np.where(total > 0, total, 1)
         stays += np.where(total > 0, 0, law)
         members = contexts(joint, mask)
-        P[members[:, :, None], members[:, None, :]] += law[members][:, :, None] * new[members][:, None]
+        P[members[:, :, None], members[:, None, :]] += (
+            law[members][:, :, None] * new[members][:, None]
+        )
     # what a mask law leaves undefined at impossible states stays as well
     return P + np.diag(stays + np.maximum(1 - masks.table(states).sum(axis=1), 0) * masks.looks)
 

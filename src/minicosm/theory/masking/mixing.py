@@ -16,7 +16,9 @@ from .kernels import Kernel, block_dynamics, reversibility_error
 
 Law = Float[np.ndarray, " states"]
 
-NEAR = 1e-6  # below it a quotient of divergences is rounding; there the limit is the Poincaré constant
+NEAR = (
+    1e-6  # below it a quotient of divergences is rounding; there the limit is the Poincaré constant
+)
 
 
 def dirichlet(
@@ -138,7 +140,7 @@ def entropy_constant(
     q = joint.probabilities
     P = block_dynamics(joint, masks)
     C = poincare(P, q)
-    if C == inf:
+    if inf == C:
         return Bracket(inf, inf, q)
     support = np.flatnonzero(q > 0)
     upper = entropy_upper(C, float(q[support].min())) if len(support) > 1 else 1.0

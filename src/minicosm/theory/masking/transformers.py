@@ -124,4 +124,3 @@ def row_dependence(
 ) -> Float[np.ndarray, " states"]:
     """Total correlation of every row; a Transformer can take the step iff all are zero."""
     return total_correlation(P, vocab, length)
-

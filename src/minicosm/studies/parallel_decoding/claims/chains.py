@@ -216,7 +216,9 @@ def parts(results: Results) -> Outcome:
 def every_sample(results: Results) -> Outcome:
     found = rows(results, "equation-4.30")
     return verdict(
-        all(found["holds"]), fits=len(found["holds"]), largest_ratio_to_the_bound=max(found["ratio"])
+        all(found["holds"]),
+        fits=len(found["holds"]),
+        largest_ratio_to_the_bound=max(found["ratio"]),
     )
 
 
@@ -298,5 +300,7 @@ def one_pass(results: Results) -> Outcome:
             got = tuple(found[name][i] for name in ("equal", "mode", "distance"))
             worst = max(worst, *(abs(a - b) for a, b in zip(got, values, strict=True)))
             lines.append((world, chain, t, *got))
-    table = Table("from uniform noise", ("world", "chain", "steps", "all equal", "R_1", "TV"), tuple(lines))
+    table = Table(
+        "from uniform noise", ("world", "chain", "steps", "all equal", "R_1", "TV"), tuple(lines)
+    )
     return Outcome("holds" if worst <= 0.001 else "fails", {"largest difference": worst}, (table,))

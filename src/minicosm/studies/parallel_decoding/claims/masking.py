@@ -176,7 +176,9 @@ def reference(results: Results) -> Outcome:
         lines = []
         for name, values in stated.items():
             digits = 4 if name in ("constant", "worst") else 3
-            off = [abs(a - b) > 0.51 * 10**-digits for a, b in zip(found[name], values, strict=True)]
+            off = [
+                abs(a - b) > 0.51 * 10**-digits for a, b in zip(found[name], values, strict=True)
+            ]
             wrong += sum(off)
             lines.append((NAMES[name], *(round(v, digits + 1) for v in found[name])))
         lines.append(("deviation of n |error|^2", *(round(v, 2) for v in found["spread"])))

@@ -249,5 +249,3 @@ def weak(results: Results) -> Outcome:
         one_spin_at_a_time=first,
         standard_errors_apart=off,
     )
-
-

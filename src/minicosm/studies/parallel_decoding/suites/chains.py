@@ -51,7 +51,9 @@ def _kernels(ledger: Ledger, rng, joint: Joint, i: int) -> None:
     loose = np.exp(-2 * t / C) * found[0]
     ledger.add(
         "chi-squared",
-        holds=bool((found <= sharp * (1 + 1e-9) + 1e-13).all() and (sharp <= loose * (1 + 1e-12)).all()),
+        holds=bool(
+            (found <= sharp * (1 + 1e-9) + 1e-13).all() and (sharp <= loose * (1 + 1e-12)).all()
+        ),
     )
 
 
@@ -66,7 +68,9 @@ def _entropy(ledger: Ledger, rng, joint: Joint, i: int) -> None:
     for _ in range(10):
         r = rng.dirichlet(np.full(len(q), rng.choice([0.1, 1.0, 10.0])))
         distance, inside = float(mixing.kl(r, q)), mixing.conditional_kl(r, q, masks, joint.vocab)
-        loss = float(mpl.loss(np.ones(1), _counts(r, table), np.log(q)[:, None], masks, joint.vocab))
+        loss = float(
+            mpl.loss(np.ones(1), _counts(r, table), np.log(q)[:, None], masks, joint.vocab)
+        )
         ledger.add(
             "tensorisation",
             holds=distance <= bracket.upper * inside * (1 + 1e-9),
@@ -97,7 +101,9 @@ def _products(ledger: Ledger, config: Worlds) -> None:
             ledger.add("product", error=max(abs(C * k / N - 1), abs(found.lower * k / N - 1)))
             start = np.zeros(2**N)
             start[rng.integers(2**N)] = 1
-            kl = mixing.kl(kernels.evolve(kernels.k_gibbs(joint, k), start, STEPS), joint.probabilities)
+            kl = mixing.kl(
+                kernels.evolve(kernels.k_gibbs(joint, k), start, STEPS), joint.probabilities
+            )
             bound = bounds.kl_rate(N / k) ** np.arange(STEPS + 1) * kl[0]
             ledger.add("kl-decay", holds=bool((kl <= bound * (1 + 1e-9) + 1e-13).all()))
 

@@ -103,7 +103,9 @@ def larger(config: Larger, progress: Progress) -> TrialResult:
     for at, N in enumerate(config.lengths):
         progress(at, len(config.lengths), f"{N} spins")
         rng = np.random.default_rng([config.seed, N])
-        J = np.triu(rng.normal(size=(N, N)) * 0.5, 1) * (rng.random((N, N)) < config.degree / (N - 1))
+        J = np.triu(rng.normal(size=(N, N)) * 0.5, 1) * (
+            rng.random((N, N)) < config.degree / (N - 1)
+        )
         world = Ising(rng.normal(size=N) * 0.3, J + J.T)
         joint = world.joint()
         edges = np.argwhere(np.triu(J, 1) != 0)

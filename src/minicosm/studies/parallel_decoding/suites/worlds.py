@@ -26,7 +26,9 @@ def random_worlds(
     for i in range(config.worlds):
         rng = np.random.default_rng([config.seed, i])
         if i % 3 < 2:
-            world = random_ising(rng, int(rng.integers(2, longest + 1)), coupling=rng.uniform(0.1, 1))
+            world = random_ising(
+                rng, int(rng.integers(2, longest + 1)), coupling=rng.uniform(0.1, 1)
+            )
             yield rng, world.joint(), world.statistics(), world.parameters()
         else:
             length = int(rng.integers(2, 4))
@@ -36,7 +38,9 @@ def random_worlds(
 
 def random_cover(rng: np.random.Generator, length: int) -> MaskLaw:
     """Random blocks, overlapping or not, with random weights; every position is in one."""
-    blocks = [np.flatnonzero(rng.random(length) < 0.5).tolist() for _ in range(int(rng.integers(1, 5)))]
+    blocks = [
+        np.flatnonzero(rng.random(length) < 0.5).tolist() for _ in range(int(rng.integers(1, 5)))
+    ]
     missing = set(range(length)) - {i for block in blocks for i in block}
     blocks = [block for block in blocks if block] + ([sorted(missing)] if missing else [])
     return MaskLaw.blocks(length, blocks, rng.dirichlet(np.ones(len(blocks))))
