@@ -4,7 +4,7 @@ A chain is a callable `chain(key, state) -> state`, a pytree whose numbers may b
 of laws that are written out are numbers of sequences, as in `Joint`; states of a clique are spins.
 """
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -21,6 +21,7 @@ from minicosm.worlds.masks import MaskLaw
 MOST_TABLE = 2**26  # entries of a table of contexts: 256 MB
 
 
+@runtime_checkable
 class Chain(Protocol):
     """One step of a Markov chain."""
 
@@ -89,8 +90,8 @@ class CliqueGibbs(eqx.Module):
         lumped = world.lumped()
         if isinstance(k, bool) or not 1 <= k <= world.length:
             raise ValueError(f"k is {k!r}; it must be a whole number in 1..{world.length}")
-        self.coupling, self.field = np.float64(lumped.coupling), np.float64(lumped.field)
-        self.outside, self.k = world.h[world.clique :], np.int32(k)
+        self.coupling, self.field = np.asarray(lumped.coupling), np.asarray(lumped.field)
+        self.outside, self.k = world.h[world.clique :], np.asarray(k, np.int32)
         self.clique = world.clique
 
     def __call__(self, key: PRNGKeyArray, state: Int[Array, " N"]) -> Int[Array, " N"]:
@@ -124,7 +125,7 @@ class CliqueParallel(eqx.Module):
     clique: int = eqx.field(static=True)
 
     def __init__(self, world: CliqueIsing):
-        self.coupling, self.h, self.clique = np.float64(world.coupling), world.h, world.clique
+        self.coupling, self.h, self.clique = np.asarray(world.coupling), world.h, world.clique
 
     def __call__(self, key: PRNGKeyArray, state: Int[Array, " N"]) -> Int[Array, " N"]:
         inside = np.arange(state.shape[0]) < self.clique

@@ -66,7 +66,7 @@ def loss(
         n = counts[..., m, :]
         context = _log_sums(logs, mask, vocab)
         found = found - np.where(n > 0, n * (logs - context), 0).sum(axis=-1)
-    return found / counts.sum(axis=(-1, -2))
+    return np.asarray(found / counts.sum(axis=(-1, -2)))
 
 
 def derivatives(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.special import expit, gammaln, logsumexp
+from scipy.special import gammaln, logsumexp
 
 from .arrays import check_count
 from .ising import Ising, spins_of
@@ -80,13 +80,13 @@ class LumpedClique(NamedTuple):
     field: float
 
     @property
-    def energies(self) -> Float[np.ndarray, " c+1"]:
+    def energies(self) -> Float[np.ndarray, " levels"]:
         """`E(s) = J ((2s - c)^2 - c) / 2 + h (2s - c)` of one configuration with s + spins."""
         M = 2.0 * np.arange(self.clique + 1) - self.clique
         return self.coupling * (M**2 - self.clique) / 2 + self.field * M
 
     @property
-    def log_law(self) -> Float[np.ndarray, " c+1"]:
+    def log_law(self) -> Float[np.ndarray, " levels"]:
         """`log P(s)`, with `P(s) ∝ binom(c, s) exp(E(s))`."""
         weights = log_binomial(self.clique, np.arange(self.clique + 1)) + self.energies
         return weights - logsumexp(weights)
@@ -98,13 +98,13 @@ class LumpedClique(NamedTuple):
             logsumexp(log_binomial(self.clique, np.arange(self.clique + 1)) + self.energies)
         )
 
-    def turns_up(self) -> tuple[Float[np.ndarray, " c+1"], Float[np.ndarray, " c+1"]]:
-        """P(+ | the other spins) of a spin that is + and of one that is -, for every s:
-        `sigmoid(2 (h + J (M - 1)))` and `sigmoid(2 (h + J (M + 1)))` with `M = 2s - c`."""
+    def update_logits(self) -> tuple[Float[np.ndarray, " levels"], Float[np.ndarray, " levels"]]:
+        """Log odds of + given the other spins, of a spin that is + and of one that is -, for every s:
+        `2 (h + J (M - 1))` and `2 (h + J (M + 1))` with `M = 2s - c`."""
         M = 2.0 * np.arange(self.clique + 1) - self.clique
         return (
-            expit(2 * (self.field + self.coupling * (M - 1))),
-            expit(2 * (self.field + self.coupling * (M + 1))),
+            2 * (self.field + self.coupling * (M - 1)),
+            2 * (self.field + self.coupling * (M + 1)),
         )
 
 

@@ -201,7 +201,7 @@ class Fertility(eqx.Module):
         for s in range(L - 1, -1, -1):
             for j in range(N + 1):
                 options = [
-                    logs[l] + best[s + 1, j + l + 1] if j + l < N else -np.inf for l in range(F)
+                    logs[n] + best[s + 1, j + n + 1] if j + n < N else -np.inf for n in range(F)
                 ]
                 choice[s, j] = int(np.argmax(options)) + 1
                 best[s, j] = max(options)

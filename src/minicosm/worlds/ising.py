@@ -56,7 +56,7 @@ class Ising(eqx.Module):
     def energy(self, spins: Int[AnyArray, "*batch N"]) -> Float[np.ndarray, "*batch"]:
         """`sum_i h_i x_i + sum_{i<j} J_ij x_i x_j`: the log probability up to a constant."""
         x = np.asarray(spins, np.float64)
-        return x @ self.h + np.sum((x @ self.J) * x, axis=-1) / 2
+        return np.asarray(x @ self.h + np.sum((x @ self.J) * x, axis=-1) / 2)
 
     def joint(self) -> Joint:
         """The law of all `2^N` configurations, as tokens."""

@@ -61,7 +61,7 @@ def survival(
     target: Bool[np.ndarray, " states"],
     start: Float[np.ndarray, " states"],
     budget: int,
-) -> Float[np.ndarray, " budget+1"]:
+) -> Float[np.ndarray, " times"]:
     """`P(T > t)` for t = 0..budget, from the law `start`."""
     Q = _outside(P, target)
     law = np.asarray(start, np.float64)[~target]
@@ -70,6 +70,17 @@ def survival(
         found[t] = law.sum()
         law = law @ Q
     return found
+
+
+def survival_at(
+    P: Float[np.ndarray, "states states"],
+    target: Bool[np.ndarray, " states"],
+    start: Float[np.ndarray, " states"],
+    steps: int,
+) -> float:
+    """`P(T > steps)` alone, by squaring: for millions of steps."""
+    power = np.linalg.matrix_power(_outside(P, target), steps)
+    return float(np.asarray(start, np.float64)[~target] @ power.sum(axis=1))
 
 
 def hit_probability(

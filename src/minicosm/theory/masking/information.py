@@ -102,7 +102,7 @@ def asymptotic_covariance(
     joint: Joint,
     scores: Float[np.ndarray, "states d"],
     masks: MaskLaw,
-    masks_per_example: float = 1,
+    masks_per_example: int | float = 1,
 ) -> Covariance:
     """`Gamma_m = I^-1 (V + (I - V) / m) I^-1` with m masks drawn and kept per example.
 

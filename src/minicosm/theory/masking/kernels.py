@@ -119,7 +119,8 @@ def denoiser_laws(joint: Joint, keep: float) -> Float[np.ndarray, "states N voca
     check_dense(len(joint.probabilities))
     V = joint.vocab
     noise = keep * np.eye(V) + (1 - keep) / V
-    posterior = reduce(np.kron, [noise] * joint.length) * joint.probabilities  # [y, x]
+    likelihood = reduce(lambda a, b: np.kron(a, b), [noise] * joint.length)  # [y, x]
+    posterior = likelihood * joint.probabilities
     total = posterior.sum(axis=1, keepdims=True)
     tokens = joint.states[:, :, None] == np.arange(V)
     laws = np.einsum("yx,xiv->yiv", posterior / np.where(total > 0, total, 1), tokens)
@@ -197,7 +198,7 @@ def closed_classes(moves: Bool[np.ndarray, "states states"]) -> list[Int[np.ndar
 
 def evolve(
     P: Kernel, start: Float[np.ndarray, " states"], steps: int
-) -> Float[np.ndarray, "steps+1 states"]:
+) -> Float[np.ndarray, "times states"]:
     """The laws of the chain after 0, 1, ..., `steps` steps."""
     laws = [np.asarray(start, np.float64)]
     for _ in range(steps):

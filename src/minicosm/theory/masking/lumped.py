@@ -2,12 +2,12 @@
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp
+from scipy.special import log_expit, logsumexp
 
 from minicosm.worlds.clique_ising import LumpedClique, log_binomial
 
 
-def clique_share(world: LumpedClique, k: int) -> Float[np.ndarray, " k+1"]:
+def clique_share(world: LumpedClique, k: int) -> Float[np.ndarray, " counts"]:
     """P(j of the k hidden spins are in the clique), j = 0..k: hypergeometric."""
     N, c = world.length, world.clique
     if isinstance(k, bool) or not 1 <= k <= N:
@@ -16,7 +16,7 @@ def clique_share(world: LumpedClique, k: int) -> Float[np.ndarray, " k+1"]:
     return np.exp(log_binomial(c, j) + log_binomial(N - c, k - j) - log_binomial(N, k))
 
 
-def k_gibbs(world: LumpedClique, k: int) -> Float[np.ndarray, "c+1 c+1"]:
+def k_gibbs(world: LumpedClique, k: int) -> Float[np.ndarray, "levels levels"]:
     """The k-Gibbs sampler: hide j clique spins, u of them +, and draw v new + spins with weights
     `binom(j, v) exp(E(s - u + v))`."""
     c, E = world.clique, world.energies
@@ -37,23 +37,23 @@ def k_gibbs(world: LumpedClique, k: int) -> Float[np.ndarray, "c+1 c+1"]:
     return P
 
 
-def independent_parallel(world: LumpedClique) -> Float[np.ndarray, "c+1 c+1"]:
+def independent_parallel(world: LumpedClique) -> Float[np.ndarray, "levels levels"]:
     """The independent parallel sampler: the new s is a sum of two binomials."""
     c = world.clique
-    stay, turn = world.turns_up()
+    stay, turn = world.update_logits()
     P = np.empty((c + 1, c + 1))
     for s in range(c + 1):
         P[s] = np.convolve(_binomial(s, stay[s]), _binomial(c - s, turn[s]))
     return P
 
 
-def _binomial(n: int, p: float) -> Float[np.ndarray, " n+1"]:
-    from scipy.stats import binom
+def _binomial(n: int, logit: float) -> Float[np.ndarray, " counts"]:
+    """The binomial law of n trials with these log odds; right in the tails too."""
+    k = np.arange(n + 1)
+    return np.exp(log_binomial(n, k) + k * log_expit(logit) + (n - k) * log_expit(-logit))
 
-    return binom.pmf(np.arange(n + 1), n, p)
 
-
-def at(world: LumpedClique, s: int) -> Float[np.ndarray, " c+1"]:
+def at(world: LumpedClique, s: int) -> Float[np.ndarray, " levels"]:
     """The law that is surely in state s; `at(world, 0)` is the smaller mode, all clique spins -."""
     law = np.zeros(world.clique + 1)
     law[s] = 1

@@ -88,7 +88,7 @@ def kl(p: Float[np.ndarray, "*batch states"], mu: Law) -> Float[np.ndarray, "*ba
 
 def total_variation(p: Float[np.ndarray, "*batch states"], q: Law) -> Float[np.ndarray, "*batch"]:
     """`sum_x |p - q| / 2`."""
-    return np.abs(p - q).sum(axis=-1) / 2
+    return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
 def conditional_kl(r: Law, q: Law, masks: MaskLaw, vocab: int) -> float:

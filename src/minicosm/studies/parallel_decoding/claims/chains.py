@@ -42,8 +42,8 @@ STUDY.claim(
     title="The block entropy constant has a certified bracket",
     source=f"{PAPER}, Definition 4.1.9; bracket added",
     statement=(
-        "KL(r || q) <= C_AT E KL(r(. | x_-K, K) || q(. | x_-K, K)) for all r, and C <= C_AT <= C log(1/q_min - "
-        "1) / (1 - 2 q_min), with C the Poincaré constant."
+        "KL(r || q) <= C_AT E KL(r(. | x_-K, K) || q(. | x_-K, K)) for all r, and C <= C_AT <= "
+        "C log(1/q_min - 1) / (1 - 2 q_min), with C the Poincaré constant."
     ),
     criterion=(
         "No random r violates the inequality with the upper end, and no r found by ascent is above it."

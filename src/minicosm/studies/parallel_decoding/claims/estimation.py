@@ -1,5 +1,6 @@
 """Fitting by masked pseudolikelihood: Lemma 4.1.1, Figures 4.1 and 4.2."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -237,7 +238,7 @@ def larger_graphs(results: Results) -> Outcome:
     traces: dict[int, list[float]] = {}
     for N, trace in zip(found["N"], found["trace"], strict=True):
         traces.setdefault(N, []).append(trace)
-    falls = all(a >= b for t in traces.values() for a, b in zip(t, t[1:], strict=False))
+    falls = all(a >= b for t in traces.values() for a, b in pairwise(t))
     gain = {f"trace at k = 1 over k = N, {N} spins": t[0] / t[-1] for N, t in traces.items()}
     return Outcome(
         "holds" if least > -1e-10 and falls else "fails", {"least eigenvalue": least, **gain}

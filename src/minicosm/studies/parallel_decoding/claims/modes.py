@@ -1,5 +1,7 @@
 """Reaching a mode together or one by one: Section 4.1.4.2."""
 
+from itertools import pairwise
+
 from minicosm.lab import Outcome, ProfileName, Table, Trial
 
 from ...common.checks import Results
@@ -14,8 +16,8 @@ from .trials import PAPER, modes, rows, verdict
     title="Two modes, ordered",
     source=f"{PAPER}, Proposition 4.3.3",
     statement=(
-        "Under Assumption 4.1.5 states of R_1 are more likely than those of R_-1, which are at least e^(2 J_0) "
-        "times as likely as any other; flipping the clique changes the odds by exactly e^(2 h_G)."
+        "Under Assumption 4.1.5 states of R_1 are more likely than those of R_-1, which are at least "
+        "e^(2 J_0) times as likely as any other; flipping the clique changes the odds by exactly e^(2 h_G)."
     ),
     criterion="No violation in random cliques (1e-9 in logs), and the ratio agrees to 1e-9 in logs.",
     trials=modes,
@@ -73,8 +75,8 @@ def reach(results: Results) -> Outcome:
     source=f"corrected from {PAPER}, Proposition 4.1.5",
     statement=(
         "If c tanh(J_0) > 2, from any start with clique sum <= -2 the sampler keeps it <= -2 for floor(delta "
-        "e^(c_stuck) / 2) steps with probability 1 - delta; each spin turns up with probability at most 1 / (1 "
-        "+ e^(2 J_0)) in a step."
+        "e^(c_stuck) / 2) steps with probability 1 - delta; each spin turns up with probability at most "
+        "1 / (1 + e^(2 J_0)) in a step."
     ),
     criterion=(
         "No violation by exact survival from the worst start, in cliques of 4 to 80 equal spins and of ten "
@@ -123,13 +125,13 @@ def stuck_printed(results: Results) -> Outcome:
     title="One joint step against more than M independent ones",
     source=f"{PAPER}, Corollary 4.1.1",
     statement=(
-        "Under Assumptions 4.1.5 to 4.1.7 one k-Gibbs step enters R_1 and M independent parallel steps do not, "
-        "each with probability 1 - delta / 2. With M = 1000 and delta = 0.1: c = 93 and the step succeeds "
-        "with probability 0.98734."
+        "Under Assumptions 4.1.5 to 4.1.7 one k-Gibbs step enters R_1 and M independent parallel steps do "
+        "not, each with probability 1 - delta / 2. With M = 1000 and delta = 0.1: c = 93 and the step "
+        "succeeds with probability 0.98734."
     ),
     criterion=(
-        "Exact probabilities at the least sizes allowed, for four (M, delta); c_R1 <= delta / 2 and c_stuck >= "
-        "c / 8 - 1 >= ln(4M / delta); the example to the digits stated."
+        "Exact probabilities at the least sizes allowed, for four (M, delta); c_R1 <= delta / 2 and c_stuck "
+        ">= c / 8 - 1 >= ln(4M / delta); the example to the digits stated."
     ),
     trials=modes,
     figure=separation_figure,
@@ -181,8 +183,8 @@ def hitting(profile: ProfileName, seed: int) -> dict[str, Trial]:
     title="Steps to the larger mode: fewer with larger k, more with larger J, none for independent updates",
     source=f"{PAPER}, Figure 4.3",
     statement=(
-        "Ten spins, a clique of four, h = 5, from R_-1: k-Gibbs enters R_1 in fewer steps for larger k and in "
-        "more for larger J; the independent parallel sampler does not within 1000 steps for J >= 5."
+        "Ten spins, a clique of four, h = 5, from R_-1: k-Gibbs enters R_1 in fewer steps for larger k and "
+        "in more for larger J; the independent parallel sampler does not within 1000 steps for J >= 5."
     ),
     criterion=(
         "Exact expected steps, capped at 1000, agree with the printed digits of the table and fall with k; "
@@ -201,7 +203,7 @@ def steps(results: Results) -> Outcome:
     for J, row in zip(couplings, exact, strict=True):
         for value, stated in zip(row, EXACT_STEPS[J], strict=True):
             wrong += abs(value - stated) > (0.51 if stated >= 100 else 0.051)
-    falls = all(a >= b - 1e-9 for row in exact for a, b in zip(row, row[1:], strict=False))
+    falls = all(a >= b - 1e-9 for row in exact for a, b in pairwise(row))
     rises = bool((exact[1:] >= exact[:-1] - 1e-9).all())
     off = max(
         deviation(runs, value) if runs.std() > 0 else abs(runs.mean() - value) / 0.5
@@ -232,7 +234,7 @@ def steps(results: Results) -> Outcome:
     id="parallel/figure-4.3-weak-coupling",
     title="With weak coupling independent updates beat small k",
     source=f"added to {PAPER}, Figure 4.3",
-    statement="At J = 2.5 the independent parallel sampler needs 39.7 steps on average, 1-Gibbs more than 400.",
+    statement="At J = 2.5 independent parallel sampling needs 39.7 steps on average, 1-Gibbs more than 400.",
     criterion="39.7 to the digit; fewer than the exact capped steps of k = 1, and runs agree within 4 s.e.",
     trials=hitting,
     kind="control",

@@ -36,7 +36,7 @@ def _table(found: dict) -> Table:
         "For four tokens of a random HMM the table of `log_prob` is a law, kernels are reversible, and the "
         "covariance of its exponential tilt falls with k and is at most C I^-1."
     ),
-    criterion="Errors at most 1e-12; traces never rise with k; lambda_max(I Gamma) <= C (1 + 1e-9) for all k.",
+    criterion="Errors at most 1e-12; traces never rise with k; lambda_max(I Gamma) <= C (1 + 1e-9) always.",
     trials=other_worlds,
 )
 def short_hmm(results: Results) -> Outcome:

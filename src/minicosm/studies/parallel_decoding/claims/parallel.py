@@ -44,9 +44,9 @@ STUDY.claim(
     title="And no other: dependence within a row is what it cannot do",
     source=f"{PAPER}, Proposition 4.3.5",
     statement=(
-        "KL(row || any product) is at least the row's total correlation, with equality for the product of its "
-        "marginals. It is zero for a chosen block of one, the independent parallel sampler and denoisers, and "
-        "positive for k-Gibbs with k >= 2."
+        "KL(row || any product) is at least the row's total correlation, with equality for the product of "
+        "its marginals. It is zero for a chosen block of one, the independent parallel sampler and "
+        "denoisers, and positive for k-Gibbs with k >= 2."
     ),
     criterion=(
         "Equality to 1e-10 and no product below; total correlations at most 1e-10 where zero is stated, and "

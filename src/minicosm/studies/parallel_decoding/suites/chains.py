@@ -165,19 +165,18 @@ def _coverage(ledger: Ledger, rng, joint: Joint, world: Ising, masks: MaskLaw, c
         largest=float(np.abs(loss - exact).max()),
     )
     for theta, ok, law in zip(fits.theta, fits.converged, empirical, strict=True):
-        inside = np.abs(theta).max() <= 0.5
-        if not (ok and inside):
+        if not (ok and np.abs(theta).max() <= 0.5):
             continue  # the theorem is about parameters within the radius
         learned = Ising.from_parameters(theta, 2).joint()
         C = mixing.poincare(kernels.k_gibbs(learned, 1), learned.probabilities)
         upper = mixing.entropy_upper(C, float(learned.probabilities.min()))
-        loss = mixing.conditional_kl(law, learned.probabilities, masks, 2)
+        inside = mixing.conditional_kl(law, learned.probabilities, masks, 2)
         sizes = bounds.Sizes(2, 2, n, m, delta, 0.05, cover, margin)
         ledger.add(
             "theorem-4.1.4",
             inside=bool(
                 mixing.total_variation(learned.probabilities, p)
-                < bounds.joint_bound(sizes, upper, loss)
+                < bounds.joint_bound(sizes, upper, inside)
             ),
         )
 

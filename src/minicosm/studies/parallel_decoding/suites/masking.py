@@ -1,6 +1,6 @@
 """Masked information: Lemma 4.1.2, Theorems 4.1.1 to 4.1.3 and what surrounds them."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb, inf
 
 import numpy as np
@@ -95,9 +95,7 @@ def _more_is_better(ledger: Ledger, joint: Joint, T, i: int) -> None:
     )
     rates = np.linspace(0.1, 1, 10)
     bernoulli = [info.information(joint, T, MaskLaw.bernoulli(N, r)) for r in rates]
-    least = min(
-        info.least_eigenvalue(b - a) for a, b in zip(bernoulli, bernoulli[1:], strict=False)
-    )
+    least = min(info.least_eigenvalue(b - a) for a, b in pairwise(bernoulli))
     ledger.add("nested", holds=least > -info.PSD, least=least)
     # Any coupling K within K': every block gets one position more, whichever it is.
     rng = np.random.default_rng(i)
