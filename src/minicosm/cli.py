@@ -366,7 +366,9 @@ def _compile_quickly() -> None:
     from importlib.metadata import version
 
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-    if version("jaxlib").startswith("0.10."):  # XLA ends the process at a flag that it does not know
+    if version("jaxlib").startswith(
+        "0.10."
+    ):  # XLA ends the process at a flag that it does not know
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {flags}".strip()
 

@@ -3,5 +3,6 @@
 from minicosm.studies.dyck import STUDY as DYCK
 from minicosm.studies.guided_generation import STUDY as GUIDED_GENERATION
 from minicosm.studies.head_and_prompt_tuning import STUDY as HEAD_AND_PROMPT_TUNING
+from minicosm.studies.parallel_decoding import STUDY as PARALLEL_DECODING
 
-STUDIES = (HEAD_AND_PROMPT_TUNING, DYCK, GUIDED_GENERATION)
+STUDIES = (HEAD_AND_PROMPT_TUNING, DYCK, GUIDED_GENERATION, PARALLEL_DECODING)

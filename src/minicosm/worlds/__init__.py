@@ -1,7 +1,9 @@
 """Worlds: what generates the data, and everything exact about it."""
 
+from .clique_ising import CliqueIsing, LumpedClique
 from .dyck import ClosingFloor, ClosingQuery, Dyck, DyckSample
 from .dyck_complete import CompleteDyck
+from .fertility import Fertility, PhrasePosterior, Translation
 from .generators import (
     CoveredWorld,
     RecoverableWorld,
@@ -29,8 +31,11 @@ from .guided_worlds import (
     some_zero,
 )
 from .hmm import HMM, Posterior, Sample, Supports
+from .ising import Ising
+from .joint import Joint
 from .knapsack import Knapsack
 from .losses import Interval, entropy_rate, masked_loss
+from .masks import MaskLaw
 from .memory import MemoryHMM, MemoryPosterior, MemorySample
 from .noisy_dyck import noisy_dyck, noisy_dyck_log_values
 from .tasks import Latent, PosteriorTask, decide, margin
@@ -49,19 +54,26 @@ from .violations import (
 
 __all__ = [
     "HMM",
+    "CliqueIsing",
     "ClosingFloor",
     "ClosingQuery",
     "CompleteDyck",
     "CoveredWorld",
     "Dyck",
     "DyckSample",
+    "Fertility",
     "GuidedWorld",
     "Interval",
+    "Ising",
+    "Joint",
     "Knapsack",
     "Latent",
+    "LumpedClique",
+    "MaskLaw",
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
+    "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
     "RecoverableWorld",
@@ -69,6 +81,7 @@ __all__ = [
     "Supports",
     "TableVerifier",
     "TaskWorld",
+    "Translation",
     "balance_contrast",
     "balance_dense",
     "biased_coin",

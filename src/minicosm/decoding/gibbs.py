@@ -1,0 +1,239 @@
+"""Samplers that resample blocks of positions, compiled and for many chains at once.
+
+A chain is a callable `chain(key, state) -> state`, a pytree whose numbers may be stacked and vmapped. States
+of laws that are written out are numbers of sequences, as in `Joint`; states of a clique are spins.
+"""
+
+from typing import Any, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from scipy.special import gammaln
+
+from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.clique_ising import CliqueIsing
+from minicosm.worlds.joint import Joint
+from minicosm.worlds.masks import MaskLaw
+
+MOST_TABLE = 2**26  # entries of a table of contexts: 256 MB
+
+
+@runtime_checkable
+class Chain(Protocol):
+    """One step of a Markov chain."""
+
+    def __call__(self, key: PRNGKeyArray, state: Array) -> Array: ...
+
+
+class BlockDynamics(eqx.Module):
+    """Draw `K ~ P(. | x)`, then `x_K ~ p(. | x_-K, K)` (Definitions 4.1.6, 4.1.8, 4.1.10)."""
+
+    log_joint: Float[AnyArray, "M states"]  # log p(x) P(K | x)
+    log_masks: Float[AnyArray, "states M"]  # log P(K | x)
+    context: Int[AnyArray, "M states"]  # which context of K a state belongs to
+
+    def __init__(self, joint: Joint, masks: MaskLaw):
+        masks.check(joint)
+        states, M = len(joint.probabilities), len(masks.masks)
+        if states * M > MOST_TABLE:
+            raise ValueError(
+                f"{M} masks of {states} sequences make a table of {M * states:.2g} entries; at most "
+                f"{MOST_TABLE:.2g} fit. A clique of equal spins has `CliqueGibbs`"
+            )
+        table = masks.table(states)
+        place = joint.vocab ** np.arange(joint.length)[::-1]
+        with np.errstate(divide="ignore"):
+            self.log_masks = np.log(table)
+            self.log_joint = np.log(joint.probabilities * table.T)
+        self.context = ((~masks.masks * place) @ joint.states.T).astype(np.int32)
+
+    def __call__(self, key: PRNGKeyArray, state: Int[Array, ""]) -> Int[Array, ""]:
+        first, second = jax.random.split(key)
+        m = jax.random.categorical(first, jnp.asarray(self.log_masks)[state])
+        context = jnp.asarray(self.context)[m]
+        logits = jnp.where(context == context[state], jnp.asarray(self.log_joint)[m], -jnp.inf)
+        return jax.random.categorical(second, logits).astype(state.dtype)
+
+
+class ProductChain(eqx.Module):
+    """All positions at once and independently, `x_i' ~ laws[x, i]`: the independent parallel sampler
+    (Definition 4.1.11), a denoiser, or any decoder that predicts in parallel."""
+
+    laws: Float[AnyArray, "states N vocab"]
+
+    def __call__(self, key: PRNGKeyArray, state: Int[Array, ""]) -> Int[Array, ""]:
+        N, V = self.laws.shape[1:]
+        tokens = jax.random.categorical(key, jnp.log(jnp.asarray(self.laws)[state]), axis=-1)
+        place = jnp.asarray(V ** np.arange(N)[::-1], state.dtype)
+        return jnp.sum(tokens.astype(state.dtype) * place)
+
+
+class CliqueGibbs(eqx.Module):
+    """The k-Gibbs sampler of a clique of equal spins, of any size: state = spins -1 and +1.
+
+    Given the visible spins, the number v of + among j hidden clique spins has weights
+    `binom(j, v) exp(E)`, and which of them are + is uniform. Spins outside the clique are free.
+    `k` and `coupling` are numbers, so that chains for many of them are one program under vmap. Chances
+    below 1e-7 are not resolved in float32: the lumped chains of `theory.masking.lumped` are exact.
+    """
+
+    coupling: Float[AnyArray, ""]
+    field: Float[AnyArray, ""]
+    outside: Float[AnyArray, " free"]
+    k: Int[AnyArray, ""]
+    clique: int = eqx.field(static=True)
+
+    def __init__(self, world: CliqueIsing, k: int):
+        lumped = world.lumped()
+        if isinstance(k, bool) or not 1 <= k <= world.length:
+            raise ValueError(f"k is {k!r}; it must be a whole number in 1..{world.length}")
+        self.coupling, self.field = np.asarray(lumped.coupling), np.asarray(lumped.field)
+        self.outside, self.k = world.h[world.clique :], np.asarray(k, np.int32)
+        self.clique = world.clique
+
+    def __call__(self, key: PRNGKeyArray, state: Int[Array, " N"]) -> Int[Array, " N"]:
+        c, N = self.clique, state.shape[0]
+        u = jax.random.uniform(key, (2 * N + 1,))  # one draw: each further one costs compiling
+        which, place, free, number = u[:N], u[N : N + c], u[N + c : 2 * N], u[2 * N]
+        hidden = smallest(which, jnp.asarray(self.k))
+        inside = hidden[:c]
+        j = jnp.sum(inside)
+        stay = jnp.sum(jnp.where(inside, 0, state[:c]))  # sum of the clique's visible spins
+        v = jnp.arange(c + 1)
+        total = stay + 2.0 * v - j
+        energy = jnp.asarray(self.coupling) * total**2 / 2 + jnp.asarray(self.field) * total
+        factorial = jnp.asarray(gammaln(np.arange(1, c + 2)), energy.dtype)
+        choose = factorial[j] - factorial[v] - factorial[jnp.maximum(j - v, 0)]
+        weights = jnp.where(v <= j, choose + energy, -jnp.inf)
+        steps = jnp.cumsum(jnp.exp(weights - weights.max()))
+        up = jnp.minimum(jnp.sum(steps <= number * steps[-1]), j)
+        chosen = smallest(jnp.where(inside, place, 2.0), up)
+        clique = jnp.where(inside, jnp.where(chosen, 1, -1), state[:c])
+        new = jnp.where(free < jax.nn.sigmoid(2 * jnp.asarray(self.outside)), 1, -1)
+        rest = jnp.where(hidden[c:], new, state[c:])
+        return jnp.concatenate([clique, rest]).astype(state.dtype)
+
+
+class CliqueParallel(eqx.Module):
+    """The independent parallel sampler of a clique with free spins beside it: state = spins."""
+
+    coupling: Float[AnyArray, ""]
+    h: Float[AnyArray, " N"]
+    clique: int = eqx.field(static=True)
+
+    def __init__(self, world: CliqueIsing):
+        self.coupling, self.h, self.clique = np.asarray(world.coupling), world.h, world.clique
+
+    def __call__(self, key: PRNGKeyArray, state: Int[Array, " N"]) -> Int[Array, " N"]:
+        inside = np.arange(state.shape[0]) < self.clique
+        total = jnp.sum(jnp.where(inside, state, 0))
+        field = jnp.asarray(self.h) + jnp.where(inside, self.coupling * (total - state), 0)
+        up = jax.random.uniform(key, state.shape) < jax.nn.sigmoid(2 * field)
+        return jnp.where(up, 1, -1).astype(state.dtype)
+
+
+def smallest(values: Float[Array, " n"], count: Int[Array, ""]) -> Bool[Array, " n"]:
+    """Which are the `count` smallest; of equal values the first.
+
+    Ranks by comparing all pairs: on a CPU a batch of sorts takes several times as long.
+    """
+    i = np.arange(values.shape[0])
+    before = (values[None, :] < values[:, None]) | (
+        (values[None, :] == values[:, None]) & (i[None, :] < i[:, None])
+    )
+    return jnp.sum(before, axis=1) < count
+
+
+@eqx.filter_jit
+def trajectory(
+    chain: Chain, key: PRNGKeyArray, start: Int[AnyArray, "*state"], steps: int
+) -> Int[Array, "steps *state"]:
+    """The states after 1, ..., `steps` steps of one chain."""
+
+    def step(state, key):
+        state = chain(key, state)
+        return state, state
+
+    return jax.lax.scan(step, jnp.asarray(start), jax.random.split(key, steps))[1]
+
+
+@eqx.filter_jit
+def run_chains(
+    chain: Chain, key: PRNGKeyArray, starts: Int[AnyArray, "chains *state"], steps: int
+) -> Int[Array, "chains *state"]:
+    """The last states of independent chains, one for each start."""
+
+    def step(states, key):
+        return jax.vmap(chain)(jax.random.split(key, states.shape[0]), states), None
+
+    return jax.lax.scan(step, jnp.asarray(starts), jax.random.split(key, steps))[0]
+
+
+@eqx.filter_jit
+def hitting_steps(
+    chain: Chain,
+    key: PRNGKeyArray,
+    starts: Int[AnyArray, "chains *state"],
+    target: Any,
+    budget: int | Int[Array, ""],
+) -> Int[Array, " chains"]:
+    """The first step at which `target(state)` is true, or `budget` if it was not by then.
+
+    Step 0 is the start. All chains run until the last has arrived or the budget is used.
+    """
+    starts = jnp.asarray(starts)
+
+    def go(carry):
+        t, _, _, arrived, _ = carry
+        return (t < budget) & ~jnp.all(arrived)
+
+    def step(carry):
+        t, states, steps, arrived, key = carry
+        key, use = jax.random.split(key)
+        moved = jax.vmap(chain)(jax.random.split(use, states.shape[0]), states)
+        still = arrived.reshape(-1, *(1,) * (states.ndim - 1))
+        states = jnp.where(still, states, moved)
+        steps = jnp.where(arrived, steps, t + 1)
+        return t + 1, states, steps, arrived | jax.vmap(target)(states), key
+
+    arrived = jax.vmap(target)(starts)
+    zero = jnp.zeros(starts.shape[0], jnp.int32)
+    return jax.lax.while_loop(go, step, (jnp.int32(0), starts, zero, arrived, key))[2]
+
+
+@eqx.filter_jit
+def clique_sweeps(
+    key: PRNGKeyArray,
+    spins: Int[AnyArray, "N chains"],
+    coupling: float | Float[Array, ""],
+    field: float | Float[Array, ""],
+    sweeps: int,
+) -> Int[Array, "N chains"]:
+    """Sweeps of single-spin Gibbs updates over a clique, spin by spin in order, for many chains.
+
+    A spin's law depends on the others only through their sum, which is kept: an update costs one
+    comparison of a uniform with a number from a table of N + 1 probabilities.
+    """
+    N = spins.shape[0]
+    check_count("sweeps", sweeps)
+    others = 2.0 * jnp.arange(N) - (N - 1)  # sum of the other spins, by their number of +
+    up = jax.nn.sigmoid(2 * (field + coupling * others)).astype(jnp.float32)
+
+    def site(total, row_and_uniforms):
+        row, u = row_and_uniforms
+        rest = total - row
+        row = (u < up[rest]).astype(jnp.int32)
+        return rest + row, row
+
+    def sweep(carry, key):
+        rows, total = carry
+        u = jax.random.uniform(key, rows.shape, jnp.float32)
+        total, rows = jax.lax.scan(site, total, (rows, u))
+        return (rows, total), None
+
+    rows = (jnp.asarray(spins, jnp.int32) + 1) // 2
+    (rows, _), _ = jax.lax.scan(sweep, (rows, rows.sum(axis=0)), jax.random.split(key, sweeps))
+    return 2 * rows - 1

@@ -1,0 +1,1 @@
+"""Claims of the study, by subject."""

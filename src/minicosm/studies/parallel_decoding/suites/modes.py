@@ -1,0 +1,196 @@
+"""Cliques with two modes: Propositions 4.3.3, 4.1.4, 4.1.5 and Corollary 4.1.1."""
+
+from math import exp, log
+
+import numpy as np
+from scipy.special import expit
+
+from minicosm.lab import Progress, TrialResult
+from minicosm.theory.masking import bounds, hitting, kernels, lumped
+from minicosm.worlds.clique_ising import CliqueIsing
+from minicosm.worlds.masks import MaskLaw
+
+from ...common.ledger import Ledger
+from .worlds import Worlds
+
+
+def run(config: Worlds, progress: Progress) -> TrialResult:
+    ledger = Ledger()
+    for i in range(config.worlds):
+        progress(i, config.worlds, "random cliques")
+        rng = np.random.default_rng([config.seed, i])
+        world = _strong(rng)
+        _order(ledger, world)
+        _reach(ledger, rng, world)
+        _stuck(ledger, rng)
+    _equality(ledger)
+    _small_stuck(ledger)
+    _uneven(ledger, config)
+    for budget, delta in ((10, 0.5), (100, 0.2), (1000, 0.1), (10**5, 0.05)):
+        _separation(ledger, budget, delta)
+    _growth(ledger)
+    for c in range(2, 12):
+        spins = 2 * np.array(np.unravel_index(np.arange(2**c), (2,) * c)) - 1
+        share = float((spins.sum(axis=0) <= -2).mean())
+        ledger.add("start", error=abs(share - bounds.stuck_at_start(c)))
+    return ledger.result()
+
+
+def _strong(rng) -> CliqueIsing:
+    """A random clique that satisfies Assumption 4.1.5, with unequal fields."""
+    N = int(rng.integers(2, 8))
+    c = int(rng.integers(2, N + 1))
+    h = rng.normal(size=N) * rng.uniform(0.05, 1)
+    outside = np.abs(h[c:]).sum()
+    h[:c] += (outside + rng.uniform(0.01, 1) - h[:c].sum()) / c
+    J = np.abs(h).sum() + rng.uniform(0.01, 2)
+    return CliqueIsing(N, c, J, h)
+
+
+def _order(ledger: Ledger, world: CliqueIsing) -> None:
+    """Proposition 4.3.3 in log probabilities, and the ratio under flipping the clique."""
+    energy = np.log(world.ising().joint().probabilities)
+    high, low = world.mode(1), world.mode(-1)
+    other = ~(high | low)
+    first = energy[high].min() - energy[low].max()
+    second = energy[low].min() - energy[other].max() - 2 * world.slack if other.any() else 0.0
+    flipped = np.arange(len(energy)) ^ ((2**world.clique - 1) << (world.length - world.clique))
+    ratio = energy[high] - energy[flipped[high]]
+    ledger.add(
+        "modes",
+        holds=bool(first > 0 and second >= -1e-9),
+        strict=bool(second > 1e-9),
+        error=float(np.abs(ratio - 2 * world.clique_field).max()),
+    )
+
+
+def _equality(ledger: Ledger) -> None:
+    """Two spins, one without a field: p of the smaller mode is exactly e^(2 J_0) of another state's."""
+    for field, slack in ((0.5, 0.3), (1.0, 1.0)):
+        world = CliqueIsing(2, 2, field + slack, [0.0, field])
+        energy = np.log(world.ising().joint().probabilities)
+        ledger.add("modes-equal", excess=float(energy[0] - energy[1:3].max() - 2 * world.slack))
+
+
+def _reach(ledger: Ledger, rng, world: CliqueIsing) -> None:
+    """Proposition 4.1.4: the exact chance of entering R_1 from the worst state, and its steps."""
+    joint, N, c = world.ising().joint(), world.length, world.clique
+    k = int(rng.integers(c, N + 1))
+    masks = MaskLaw.uniform(N, k)
+    exact = float(hitting.reach_in_one(joint, masks, world.mode(1)).min())
+    bound = bounds.reach_probability(world, k)
+    delta = float(rng.uniform(0.01, 0.5))
+    steps = bounds.reach_steps(world, k, delta)
+    start = np.zeros(len(joint.probabilities))
+    start[0] = 1  # all spins -1
+    missed = hitting.survival_at(kernels.k_gibbs(joint, k), world.mode(1), start, steps)
+    ledger.add(
+        "reach", holds=exact >= bound * (1 - 1e-12), ratio=exact / bound,
+        in_time=bool(missed <= delta * (1 + 1e-9)),
+    )  # fmt: skip
+
+
+def _stuck(ledger: Ledger, rng) -> None:
+    """Proposition 4.1.5 in large cliques of equal spins, from the worst start."""
+    c = int(rng.integers(4, 81))
+    h = float(rng.uniform(0, 1) / c)
+    slack = float(np.arctanh(min(0.999, 2 / c * rng.uniform(1.01, c / 2))))
+    world = CliqueIsing(c, c, c * h + slack, h)
+    delta = float(rng.uniform(0.05, 0.9))
+    found = bounds.stuck(world, delta)
+    steps = min(found.steps, 10**6)  # beyond it rounding adds up
+    P = lumped.independent_parallel(world.lumped())
+    low = 2 * np.arange(c + 1) - c <= -2
+    worst = int(np.flatnonzero(low)[-1])
+    stays = hitting.survival_at(P, ~low, lumped.at(world.lumped(), worst), steps)
+    turn = expit(world.lumped().update_logits()[1][low].max())
+    ledger.add(
+        "stuck", holds=bool(stays >= 1 - delta - 1e-12), steps=found.steps, applies=found.applies,
+        stays=float(stays), spin=bool(turn <= 1 / (1 + exp(2 * world.slack)) * (1 + 1e-12)),
+    )  # fmt: skip
+
+
+def _small_stuck(ledger: Ledger) -> None:
+    """Two hardly coupled spins: without r > 0 the formula promises what does not happen."""
+    world = CliqueIsing(2, 2, 0.001 + 2e-6, 1e-6)
+    found = bounds.stuck(world, 0.74)
+    stays = float(kernels.independent_parallel(world.ising().joint())[0, 0])
+    ledger.add(
+        "stuck-printed", steps=found.steps, promised=1 - 0.74, stays=stays, r=found.r,
+        holds=bool(stays >= 1 - 0.74),
+    )  # fmt: skip
+
+
+def _uneven(ledger: Ledger, config: Worlds) -> None:
+    """Unequal fields, by enumeration of ten spins."""
+    for seed in range(1 if config.worlds < 50 else 4):
+        rng = np.random.default_rng([config.seed, 5, seed])
+        h = rng.uniform(0, 0.2, size=10)
+        world = CliqueIsing(10, 10, h.sum() + rng.uniform(2, 3), h)
+        delta = float(rng.uniform(0.1, 0.5))
+        found = bounds.stuck(world, delta)
+        joint = world.ising().joint()
+        P = kernels.independent_parallel(joint)
+        total = 2 * joint.states.sum(axis=1) - 10
+        low = total <= -2
+        law = np.eye(len(P))[np.flatnonzero(total == -2)]
+        stays = 1.0
+        Q = P[np.ix_(low, low)]
+        law = law[:, low]
+        for _ in range(found.steps):
+            law = law @ Q
+        stays = float(law.sum(axis=1).min())
+        ledger.add(
+            "stuck", holds=stays >= 1 - delta, steps=found.steps, applies=found.applies,
+            stays=stays, spin=True,
+        )  # fmt: skip
+
+
+def _separation(ledger: Ledger, budget: int, delta: float) -> None:
+    """Corollary 4.1.1 at the least sizes it allows, exactly."""
+    sizes = bounds.separation(budget, delta)
+    c = sizes.clique
+    h = sizes.clique_field / c
+    world = CliqueIsing(c, c, sizes.slack + sizes.clique_field, h)
+    state = world.lumped()
+    k = bounds.least_k(c, c, delta)
+    reach = float(lumped.k_gibbs(state, k)[: c // 2, c].min())
+    low = 2 * np.arange(c + 1) - c <= -2
+    P = lumped.independent_parallel(state)
+    worst = lumped.at(state, int(np.flatnonzero(low)[-1]))
+    steps = min(budget, 3000)
+    left = hitting.hit_probability(P, ~low, worst, steps) * budget / steps
+    rate = bounds.stuck(world, delta).rate
+    ledger.add(
+        "separation",
+        budget=budget,
+        delta=delta,
+        clique=c,
+        k=k,
+        reach=reach,
+        promised=1 - bounds.reach_probability(world, k),
+        left=left,
+        holds=bool(reach >= 1 - delta / 2 and left <= delta / 2),
+        parts=bool(
+            1 - bounds.reach_probability(world, k) <= delta / 2 + 1e-12
+            and rate >= c / 8 - 1
+            and c / 8 - 1 >= log(4 * budget / delta) - 1e-9
+        ),
+    )
+
+
+def _growth(ledger: Ledger) -> None:
+    """Mean steps to R_1 from all spins - as the clique grows
+    (J_0 = 0.5, h_G = 0.5, no other spins)."""
+    for c in range(2, 13):
+        world = CliqueIsing(c, c, 1.0, 0.5 / c)
+        state = world.lumped()
+        target = np.arange(c + 1) == c
+        alone = lumped.independent_parallel(state)
+        ledger.add(
+            "growth",
+            clique=c,
+            independent=float(hitting.expected_steps(alone, target)[0]),
+            half=float(hitting.expected_steps(lumped.k_gibbs(state, c // 2), target)[0]),
+            together=float(hitting.expected_steps(lumped.k_gibbs(state, c), target)[0]),
+        )

@@ -1,0 +1,173 @@
+"""Masked pseudolikelihood of exponential families, fitted by damped Newton steps on count tables.
+
+The data are counts: `counts[m, x]` is how often the sequence x was seen with the mask `K_m`. One example
+with mask K has the loss `-log p_theta(x_K | x_-K, K)`, its gradient in theta is `-(T(x) - E[T | x_-K, K])`
+and its Hessian `Cov(T | x_-K, K)`, with weights `p_theta(x) P(K | x)`. The loss is convex.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from minicosm.worlds.joint import Joint
+from minicosm.worlds.masks import MaskLaw
+
+
+class Fit(NamedTuple):
+    """Estimates for a batch of data sets."""
+
+    theta: Float[np.ndarray, "*batch d"]
+    gradient: Float[np.ndarray, "*batch"]  # largest entry of the gradient of the mean loss
+    converged: Bool[np.ndarray, "*batch"]  # False: no minimum found, perhaps at infinity
+
+
+def draw_counts(
+    rng: np.random.Generator,
+    joint: Joint,
+    masks: MaskLaw,
+    examples: int,
+    *,
+    masks_per_example: int = 1,
+    repeats: int = 1,
+) -> Float[np.ndarray, "repeats M states"]:
+    """Counts of `repeats` data sets: each example is drawn once and gets its own masks, kept fixed."""
+    masks.check(joint)
+    p = joint.probabilities
+    table = masks.table(len(p))
+    safe = np.where(table.sum(axis=1, keepdims=True) > 0, table, 1 / table.shape[1])
+    drawn = rng.multinomial(examples, p / p.sum(), size=repeats)
+    # Given x, m masks of each of its examples are m times as many independent draws.
+    counts = rng.multinomial(masks_per_example * drawn, safe / safe.sum(axis=1, keepdims=True))
+    return np.moveaxis(counts, -1, -2).astype(np.float64) / masks_per_example
+
+
+def averaged_counts(
+    sequences: Float[np.ndarray, "*batch states"], masks: MaskLaw
+) -> Float[np.ndarray, "*batch M states"]:
+    """Every example with every mask, weighted by `P(K | x)` (Eq. 4.2)."""
+    table = masks.table(sequences.shape[-1])
+    return sequences[..., None, :] * table.T
+
+
+def loss(
+    theta: Float[np.ndarray, "*batch d"],
+    counts: Float[np.ndarray, "*batch M states"],
+    statistics: Float[np.ndarray, "states d"],
+    masks: MaskLaw,
+    vocab: int,
+    *,
+    mask_is_evidence: bool = True,
+) -> Float[np.ndarray, "*batch"]:
+    """The mean of `-log p_theta(x_K | x_-K, K)` over the counts."""
+    batch = theta.shape[:-1]
+    found = np.zeros(batch)
+    for m, mask, logs in _weights(theta, statistics, masks, mask_is_evidence):
+        n = counts[..., m, :]
+        context = _log_sums(logs, mask, vocab)
+        found = found - np.where(n > 0, n * (logs - context), 0).sum(axis=-1)
+    return np.asarray(found / counts.sum(axis=(-1, -2)))
+
+
+def derivatives(
+    theta: Float[np.ndarray, "*batch d"],
+    counts: Float[np.ndarray, "*batch M states"],
+    statistics: Float[np.ndarray, "states d"],
+    masks: MaskLaw,
+    vocab: int,
+    *,
+    mask_is_evidence: bool = True,
+) -> tuple[Float[np.ndarray, "*batch d"], Float[np.ndarray, "*batch d d"]]:
+    """Gradient and Hessian of the mean loss.
+
+    Without `mask_is_evidence` the factor `P(K | x)` is left out of the model's conditional: right for
+    masks that do not look, and inconsistent for masks that do.
+    """
+    d = statistics.shape[1]
+    gradient = np.zeros((*theta.shape[:-1], d))
+    hessian = np.zeros((*theta.shape[:-1], d, d))
+    length = masks.length
+    for m, mask, logs in _weights(theta, statistics, masks, mask_is_evidence):
+        n = counts[..., m, :]
+        p = np.exp(logs - _log_sums(logs, mask, vocab))  # p_theta(x_K | x_-K, K)
+        weight = p * _sums(n, mask, vocab, length)  # expected counts, given the contexts
+        mean = _sums(p[..., None] * statistics, mask, vocab, length, trailing=1)
+        gradient += np.einsum("...x,xd->...d", weight - n, statistics)
+        centred = statistics - mean
+        hessian += np.einsum("...x,...xd,...xe->...de", weight, centred, centred, optimize=True)
+    total = counts.sum(axis=(-1, -2))
+    return gradient / total[..., None], hessian / total[..., None, None]
+
+
+def fit(
+    counts: Float[np.ndarray, "*batch M states"],
+    statistics: Float[np.ndarray, "states d"],
+    masks: MaskLaw,
+    vocab: int,
+    *,
+    mask_is_evidence: bool = True,
+    steps: int = 60,
+    tolerance: float = 1e-9,
+) -> Fit:
+    """Minimise the loss of every data set of the batch from theta = 0.
+
+    Newton steps with a ridge of 1e-10 are halved until the loss falls. A data set whose minimum is at
+    infinity, or not unique, does not converge: `converged` says so, and no number is invented.
+    """
+    states = statistics.shape[0]
+    if counts.shape[-2:] != (len(masks.masks), states):
+        raise ValueError(
+            f"counts have shape {counts.shape}; they must end in ({len(masks.masks)}, {states}), a row "
+            "per mask and a column per sequence"
+        )
+    d = statistics.shape[1]
+    given = {"mask_is_evidence": mask_is_evidence}
+    theta = np.zeros((*counts.shape[:-2], d))
+    value = loss(theta, counts, statistics, masks, vocab, **given)
+    for _ in range(steps):
+        gradient, hessian = derivatives(theta, counts, statistics, masks, vocab, **given)
+        if np.abs(gradient).max(initial=0) < tolerance:
+            break
+        step = np.linalg.solve(hessian + 1e-10 * np.eye(d), gradient[..., None])[..., 0]
+        rate = np.ones(value.shape)
+        for _ in range(30):
+            new = theta - rate[..., None] * step
+            found = loss(new, counts, statistics, masks, vocab, **given)
+            worse = ~(found <= value + 1e-12)
+            if not worse.any():
+                break
+            rate = np.where(worse, rate / 2, rate)
+        theta, value = np.where(worse[..., None], theta, new), np.where(worse, value, found)
+    gradient, hessian = derivatives(theta, counts, statistics, masks, vocab, **given)
+    largest = np.abs(gradient).max(axis=-1)
+    curved = np.linalg.eigvalsh(hessian)[..., 0] > 1e-9
+    return Fit(theta, largest, (largest < 1e3 * tolerance) & curved)
+
+
+def _weights(theta, statistics, masks: MaskLaw, evidence: bool):
+    """For every mask in use: its index, itself, and `log (p_theta(x) P(K | x))` up to a constant."""
+    energies = theta @ statistics.T
+    for m, mask in enumerate(masks.masks):
+        if evidence and masks.looks:
+            with np.errstate(divide="ignore"):
+                yield m, mask, energies + np.log(masks.weights[:, m])
+        else:
+            yield m, mask, energies
+
+
+def _sums(values, mask, vocab: int, length: int, trailing: int = 0):
+    """Sums over the masked positions, repeated for every state of the context; with batch axes."""
+    states_axis = values.ndim - 1 - trailing
+    shape = values.shape[:states_axis] + (vocab,) * length + values.shape[states_axis + 1 :]
+    axes = tuple(int(i) + states_axis for i in np.flatnonzero(mask))
+    grid = values.reshape(shape)
+    sums = grid.sum(axis=axes, keepdims=True)
+    return np.broadcast_to(sums, shape).reshape(values.shape)
+
+
+def _log_sums(logs, mask, vocab: int):
+    """`log sum exp` over the masked positions; zero where the whole context is impossible."""
+    highest = logs.max(axis=-1, keepdims=True)
+    sums = _sums(np.exp(logs - highest), mask, vocab, len(mask))
+    with np.errstate(divide="ignore"):
+        return np.where(sums > 0, np.log(sums) + highest, 0)

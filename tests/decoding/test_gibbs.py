@@ -1,0 +1,146 @@
+"""Samplers against the rows of exact kernels, which share no code with them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from minicosm.decoding import gibbs
+from minicosm.theory.masking import hitting, kernels, lumped
+from minicosm.worlds import CliqueIsing, Joint, MaskLaw
+from minicosm.worlds.counterexamples import independent_bits
+from minicosm.worlds.ising import random_ising
+
+CHAINS = 4000
+
+
+def follows(states, law) -> None:
+    """Chi-squared over the states of enough mass; impossible states never occur."""
+    counts = np.bincount(np.asarray(states), minlength=len(law))
+    assert counts[law == 0].sum() == 0
+    enough = CHAINS * law >= 5
+    observed = np.append(counts[enough], counts[~enough].sum())
+    expected = np.append(CHAINS * law[enough], max(CHAINS * law[~enough].sum(), 1e-9))
+    statistic = ((observed - expected)[expected > 1] ** 2 / expected[expected > 1]).sum()
+    assert stats.chi2.sf(statistic, len(observed) - 1) > 1e-4
+
+
+def test_block_dynamics_steps_as_its_kernel():
+    rng = np.random.default_rng(0)
+    joint = random_ising(rng, 3).joint()
+    adaptive = MaskLaw(MaskLaw.uniform(3, 2).masks, rng.dirichlet(np.ones(3), size=8))
+    holes = joint.probabilities * (np.arange(8) != 6)  # 6 is impossible and must never be visited
+    for law, masks, start in (
+        (joint, MaskLaw.uniform(3, 2), 5),
+        (joint, adaptive, 2),
+        (Joint(holes / holes.sum(), 2, 3), adaptive, 2),
+    ):
+        starts = np.full(CHAINS, start, np.int32)
+        chain = gibbs.BlockDynamics(law, masks)
+        last = gibbs.run_chains(chain, jax.random.key(1), starts, 2)
+        P = kernels.block_dynamics(law, masks)
+        follows(last, (P @ P)[start])
+    again = gibbs.run_chains(chain, jax.random.key(1), starts, 2)
+    np.testing.assert_array_equal(last, again)
+    path = gibbs.trajectory(chain, jax.random.key(0), np.int32(3), 5)
+    assert path.shape == (5,) and int(path.min()) >= 0 and int(path.max()) < 8
+
+
+def test_product_chains_step_as_their_kernels():
+    joint = random_ising(np.random.default_rng(1), 3).joint()
+    starts = np.full(CHAINS, 6, np.int32)
+    chain = gibbs.ProductChain(kernels.parallel_laws(joint))
+    follows(
+        gibbs.run_chains(chain, jax.random.key(3), starts, 1),
+        kernels.independent_parallel(joint)[6],
+    )
+    chain = gibbs.ProductChain(kernels.denoiser_laws(joint, 0.15))
+    follows(gibbs.run_chains(chain, jax.random.key(4), starts, 1), kernels.denoiser(joint, 0.15)[6])
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_clique_gibbs_steps_as_its_kernel(k):
+    world = CliqueIsing(5, 3, 0.4, [0.2, 0.2, 0.2, -0.5, 0.7])
+    joint = world.ising().joint()
+    starts = np.tile([[-1, -1, 1, 1, -1]], (CHAINS, 1)).astype(np.int32)
+    spins = np.asarray(gibbs.run_chains(gibbs.CliqueGibbs(world, k), jax.random.key(k), starts, 2))
+    P = kernels.k_gibbs(joint, k)
+    follows(joint.number((spins + 1) // 2), (P @ P)[0b00110])
+
+
+def test_clique_parallel_steps_as_its_kernel():
+    world = CliqueIsing(5, 3, 0.4, [0.1, 0.2, 0.3, -0.5, 0.7])
+    joint = world.ising().joint()
+    starts = np.tile([[-1, -1, 1, 1, -1]], (CHAINS, 1)).astype(np.int32)
+    spins = np.asarray(gibbs.run_chains(gibbs.CliqueParallel(world), jax.random.key(9), starts, 2))
+    P = kernels.independent_parallel(joint)
+    follows(joint.number((spins + 1) // 2), (P @ P)[0b00110])
+
+
+def test_sweeps_are_a_product_of_single_updates():
+    """Three spins: one sweep is the product of the three kernels, in order."""
+    world = CliqueIsing(3, 3, 0.4, 0.2)
+    joint = world.ising().joint()
+    sweep = np.eye(8)
+    for i in range(3):
+        members = kernels.contexts(joint, np.arange(3) == i)
+        one = np.zeros((8, 8))
+        p = joint.probabilities[members]
+        one[members[:, :, None], members[:, None, :]] = (p / p.sum(axis=1, keepdims=True))[:, None]
+        sweep = sweep @ one
+    starts = np.tile([[-1], [1], [-1]], (1, CHAINS))
+    spins = np.asarray(gibbs.clique_sweeps(jax.random.key(0), starts, 0.4, 0.2, 2))
+    follows(joint.number((spins.T + 1) // 2), (sweep @ sweep)[0b010])
+
+
+def test_hitting_steps_have_the_exact_mean():
+    world = CliqueIsing(10, 4, 2.5, 5.0)
+    starts = -np.ones((2000, 10), np.int32)
+    steps = np.asarray(
+        gibbs.hitting_steps(
+            gibbs.CliqueGibbs(world, 3), jax.random.key(0), starts, arrived, jnp.int32(50)
+        )
+    )
+    P, target = lumped.k_gibbs(world.lumped(), 3), np.arange(5) == 4
+    exact = hitting.capped_steps(P, target, lumped.at(world.lumped(), 0), 50)
+    assert abs(steps.mean() - exact) < 4 * steps.std() / len(steps) ** 0.5
+    assert steps.min() >= 1 and steps.max() <= 50
+    here = gibbs.hitting_steps(
+        gibbs.CliqueGibbs(world, 3), jax.random.key(0), -starts, arrived, jnp.int32(50)
+    )
+    assert int(here.max()) == 0
+
+
+def arrived(spins):
+    return jnp.all(spins[:4] == 1)
+
+
+def test_the_smallest_are_chosen_uniformly():
+    values = jnp.asarray(np.random.default_rng(0).random((3000, 6)), jnp.float32)
+    chosen = jax.jit(jax.vmap(lambda row: gibbs.smallest(row, jnp.int32(2))))(values)
+    assert (np.asarray(chosen).sum(axis=1) == 2).all()
+    np.testing.assert_allclose(np.asarray(chosen).mean(axis=0), 1 / 3, atol=0.04)
+    assert np.asarray(gibbs.smallest(jnp.zeros(4), jnp.int32(2))).tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: gibbs.CliqueGibbs(CliqueIsing(5, 3, 0.4, 0.1), 6), r"k is 6; .* 1..5"),
+        (lambda: gibbs.CliqueGibbs(CliqueIsing(3, 3, 0.4, [0, 0, 1]), 1), "must be equal"),
+        (
+            lambda: gibbs.BlockDynamics(independent_bits(14, 0.5), MaskLaw.bernoulli(14, 0.5)),
+            "entries; at most .*CliqueGibbs",
+        ),
+    ],
+)
+def test_bad_input_is_a_sentence(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()

@@ -1,0 +1,120 @@
+"""Laws that are written out, against sums over dictionaries and against other worlds."""
+
+import itertools
+import math
+
+import jax
+import numpy as np
+import pytest
+import referee
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minicosm.worlds import HMM, CompleteDyck, Dyck, Joint
+from minicosm.worlds.counterexamples import independent_bits, two_bits, two_islands
+from minicosm.worlds.joint import context_sums, product_rows, total_correlation
+
+
+def drawn(seed: int, vocab: int, length: int, zeros: bool = False) -> tuple[Joint, dict]:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(vocab**length))
+    if zeros:
+        p[rng.random(len(p)) < 0.5] = 0
+        p[0] += 1e-3
+        p /= p.sum()
+    order = list(itertools.product(range(vocab), repeat=length))
+    return Joint(p, vocab, length), dict(zip(order, p, strict=True))
+
+
+worlds = st.tuples(st.integers(0, 9), st.integers(2, 3), st.integers(1, 4), st.booleans())
+
+
+@given(worlds, st.data())
+def test_conditionals_are_ratios_of_sums(world, data):
+    joint, table = drawn(*world)
+    N, V = joint.length, joint.vocab
+    x = tuple(data.draw(st.integers(0, V - 1)) for _ in range(N))
+    mask = np.array([data.draw(st.booleans()) for _ in range(N)])
+    same = [y for y in table if all(m or a == b for m, a, b in zip(mask, x, y, strict=True))]
+    total = sum(table[y] for y in same)
+    found = joint.conditional(np.array(x), mask)
+    np.testing.assert_allclose(found, [table[y] / total if total else 0 for y in same], atol=1e-12)
+    sums = context_sums(joint.probabilities, mask, V)
+    assert sums[joint.number(np.array(x))] == pytest.approx(total, abs=1e-12)
+    laws = joint.conditionals(np.array(x), ~mask)
+    for i in range(N):
+        seen = [y for y in table if all(m or j == i or y[j] == x[j] for j, m in enumerate(mask))]
+        weight = sum(table[y] for y in seen)
+        for v in range(V):
+            part = sum(table[y] for y in seen if y[i] == v)
+            assert laws[i, v] == pytest.approx(part / weight if weight else 0, abs=1e-12)
+
+
+@given(worlds)
+def test_information_measures(world):
+    joint, table = drawn(*world)
+    marginals = [
+        [sum(p for y, p in table.items() if y[i] == v) for v in range(joint.vocab)]
+        for i in range(joint.length)
+    ]
+    np.testing.assert_allclose(joint.marginals(), marginals, atol=1e-12)
+    entropy = -sum(p * math.log(p) for p in table.values() if p > 0)
+    assert joint.entropy() == pytest.approx(entropy)
+    divergence = sum(
+        p * math.log(p / math.prod(marginals[i][v] for i, v in enumerate(y)))
+        for y, p in table.items()
+        if p > 0
+    )
+    assert joint.total_correlation() == pytest.approx(divergence, abs=1e-10)
+    assert joint.number(joint.states).tolist() == list(range(len(table)))
+
+
+def test_products_have_no_total_correlation():
+    laws = np.random.default_rng(0).dirichlet(np.ones(3), size=(5, 4))
+    rows = product_rows(laws)
+    np.testing.assert_allclose(rows.sum(axis=1), 1)
+    assert total_correlation(rows, 3, 4).max() < 1e-12
+    assert independent_bits(3, 0.2).probabilities[-1] == pytest.approx(0.008)
+
+
+def test_a_short_hmm_and_short_brackets_are_finite_joints():
+    hmm = HMM([[0.9, 0.2], [0.1, 0.8]], [[0.7, 0.1], [0.2, 0.3], [0.1, 0.6]], [0.5, 0.5])
+    joint = Joint.of_world(hmm, 3)
+    law = referee.sequence_law(referee.of_hmm(hmm), 3)
+    for x, p in zip(joint.states, joint.probabilities, strict=True):
+        assert p == pytest.approx(law[tuple(x.tolist())], rel=1e-10)
+    strings = Joint.of_world(CompleteDyck(Dyck(1, 2), (6,)), 6)
+    balanced = [
+        "".join(map(str, x))
+        for x, p in zip(strings.states, strings.probabilities, strict=True)
+        if p
+    ]
+    assert sorted(balanced) == ["001011", "001101", "010011", "010101"]  # not 000111: depth 3
+
+
+def test_samples_follow_the_law():
+    joint, _ = two_bits()
+    tokens = jax.jit(jax.vmap(joint.sample))(jax.random.split(jax.random.key(0), 4000))
+    counts = np.bincount(joint.number(np.asarray(tokens)), minlength=4)
+    assert counts[3] == 0
+    expected = 4000 * joint.probabilities[:3]
+    assert ((counts[:3] - expected) ** 2 / expected).sum() < 16  # chi-squared, 2 degrees
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Joint([0.5, 0.4], 2, 1), r"sums to 0.9; it must sum to 1"),
+        (lambda: Joint([0.5, 0.5], 2, 2), r"has 2 entries; .* need 2\^2 = 4"),
+        (lambda: Joint([1.5, -0.5], 2, 1), r"probabilities\[1\] is -0.5"),
+        (lambda: Joint(np.ones(1), 2, 15), r"2\^15 sequences; at most 16384"),
+        (lambda: Joint.from_weights(np.array([np.nan, 0]), 2, 1), "no NaN"),
+        (lambda: two_bits()[0].number(np.array([0, 2])), "between 0 and 1"),
+        (lambda: two_bits()[0].conditional(np.array([0, 0]), np.array([1, 0])), "must be boolean"),
+        (lambda: two_islands(1.0), "strictly between"),
+    ],
+)
+def test_bad_input_is_a_sentence(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
