@@ -141,12 +141,11 @@ def backtracking(world: GuidedWorld, log_table: Table, settings: Backtracking) -
 
 
 def vgb_first_leaf(world: GuidedWorld, log_table: Table, steps: int | None = None) -> Output:
-    """The first leaf of VGB, within `steps` lazy steps if given. Calls are steps that move and a law is
-    asked for at every one of them: the expected number of steps that are not lazy (without a limit)."""
+    """The first leaf of VGB, within `steps` lazy steps if given. A law is asked for at every move."""
     tree = PrefixTree(world, log_table)
-    if steps is not None:
-        return Output(tree.reached_by(steps), float(steps))
-    return Output(tree.first_leaf_law(), tree.hitting_time())
+    if steps is None:
+        return Output(tree.first_leaf_law(), tree.hitting_time())
+    return Output(*tree.reached_by(steps))
 
 
 def vgb_stationary(
@@ -157,10 +156,17 @@ def vgb_stationary(
     uniform_time: bool = False,
     rerun: bool = True,
 ) -> Output:
-    """`y^(T)`, or `y^(i)` with i uniform in 1..T; run again until it is a leaf, or once. T lazy steps."""
+    """`y^(T)`, or `y^(i)` with i uniform in 1..T; run again until it is a leaf, or once. A law is asked for
+    at every move that does not start at a leaf."""
     tree = PrefixTree(world, log_table)
-    law = tree.at_uniform_time(steps) if uniform_time else tree.after(steps)
+    law, total, calls = tree.start(), np.zeros(len(tree.mass)), 0.0
+    for t in range(steps):
+        # With a uniform time the step after t is made if i > t.
+        calls += float(law[tree.inner].sum()) / 2 * ((steps - t) / steps if uniform_time else 1)
+        law = tree.advance(law)
+        total += law
+    law = total / steps if uniform_time else law
     leaves = law[tree.leaves]
     if not rerun:
-        return Output(leaves, float(steps))
-    return Output(tree.given_leaf(law), steps / float(leaves.sum()))
+        return Output(leaves, calls)
+    return Output(tree.given_leaf(law), calls / float(leaves.sum()))

@@ -147,16 +147,17 @@ class PrefixTree:
             total += law
         return total / steps
 
-    def reached_by(self, steps: int, *, lazy: bool = True) -> Float[np.ndarray, " leaves"]:
-        """`P(the first leaf is y, within T steps)`; what is missing to one has reached none."""
+    def reached_by(self, steps: int) -> tuple[Float[np.ndarray, " leaves"], float]:
+        """`P(the first leaf is y, within T lazy steps)`, what is missing to one has reached none; and the
+        expected number of moves until then."""
         self._check_moves()
-        law = self.start()
+        law, found, moves = self.start(), np.zeros(self.vocab**self.horizon), 0.0
         for _ in range(steps):
-            found = law[self.leaves].copy()
+            moves += float(law.sum()) / 2
+            law = self.advance(law)
+            found += law[self.leaves]
             law[self.leaves] = 0
-            law = self.advance(law, lazy=lazy)
-            law[self.leaves] += found
-        return law[self.leaves]
+        return found, moves
 
     def kernel(self, *, lazy: bool = True) -> csr_array:
         """The transition matrix over the nodes that can be reached, in order; rows sum to one."""
