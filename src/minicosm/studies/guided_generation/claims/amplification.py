@@ -142,6 +142,59 @@ def linear_growth(results: Results) -> Outcome:
     )
 
 
+TEN_DRAWS: dict[str, dict[tuple[tuple[str, int], ...], tuple[float, float]]] = {
+    "independent errors": {
+        (("H", 4),): (0.141, 0.041),
+        (("H", 8),): (0.397, 0.045),
+        (("H", 12),): (0.579, 0.051),
+        (("H", 16),): (0.859, 0.055),
+    },
+    "Monte-Carlo values": {
+        (("N", 500), ("H", 6)): (0.0080, 0.0026),
+        (("N", 500), ("H", 8)): (0.041, 0.017),
+        (("N", 500), ("H", 10)): (0.161, 0.084),
+        (("N", 10_000), ("H", 6)): (0.0003, 0.0001),
+        (("N", 10_000), ("H", 8)): (0.0014, 0.0004),
+        (("N", 10_000), ("H", 10)): (0.0059, 0.0020),
+    },
+}
+"""KL of plain guidance and of the first leaf, means of ten draws made elsewhere, as printed."""
+
+
+@STUDY.claim(
+    id="guided/ten-draws",
+    title="Means of ten draws made elsewhere come out again",
+    source=DERIVED,
+    statement=(
+        "Mean KL of plain guidance and of the first leaf with independent lognormal errors (H = 4, 8, "
+        "12, 16) and with values from 500 and 10,000 rollouts (H = 6, 8, 10) are those of ten other "
+        "draws."
+    ),
+    criterion="Every mean over our draws is within 20% of the other, or within half its last digit.",
+    trials=amplify,
+    expected="fails",
+    kind="control",
+)
+def ten_draws(results: Results) -> Outcome:
+    lines = []
+    for name, cases in TEN_DRAWS.items():
+        for at, wanted in cases.items():
+            means = _mean(rows(results, name), **dict(at))[:2]
+            place = ", ".join(f"{n} = {v}" for n, v in at)
+            for rule, mean, other in zip(("plain", "first leaf"), means, wanted, strict=True):
+                digit = 5e-5 if other < 0.01 else 5e-4
+                near = abs(mean.value - other) <= max(0.2 * other, digit)
+                lines.append((f"{name}, {place}", rule, mean, other, "yes" if near else "no"))
+    off = [line for line in lines if line[-1] == "no"]
+    names = ("world", "rule", "ours", "ten draws", "within 20%")
+    columns = {n: list(c) for n, c in zip(names, zip(*lines, strict=True), strict=True)}
+    return Outcome(
+        "fails" if off else "holds",
+        {"means": len(lines), "off by more than 20%": len(off)},
+        (table("KL to the wanted law", columns),),
+    )
+
+
 def _notes(results: Results) -> Table:
     """Independent errors at every horizon, beside means of ten draws made elsewhere."""
     found = rows(results, "independent errors")
