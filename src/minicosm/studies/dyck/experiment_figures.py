@@ -40,7 +40,7 @@ def scatter_figure(*names: str) -> Any:
             axes, ("all queries", "hard queries"), (FLOOR, 0.5), strict=True
         ):
             ax.axhline(floor, ls="--", lw=1, color="0.5")
-            ax.text(0.98, floor, "last token alone", va="bottom", ha="right", fontsize=8,
+            ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
                     transform=ax.get_yaxis_transform())  # fmt: skip
             ax.set_xlabel("balance violation")
             ax.set_title(title, fontsize="medium")
@@ -57,9 +57,10 @@ def length_figure(*names: str) -> Any:
     def draw(results: Results) -> "Figure":
         fig = figure(7.6, 3.4)
         axes = fig.subplots(1, 2, sharex=True)
+        lengths: list[int] = []
         for name, colour in zip(present(results, names), PALETTE, strict=False):
             numbers = results[name].numbers
-            lengths = [14, *numbers["curve_lengths"], 450]
+            lengths = [26, *numbers["curve_lengths"], 450]
             for ax, kind in zip(axes, ("", "_hard"), strict=True):
                 rows = [numbers[f"within{kind}"], *numbers[f"curve{kind}"], numbers[f"long{kind}"]]
                 found = [Estimate.of(row) for row in rows]
@@ -71,9 +72,11 @@ def length_figure(*names: str) -> Any:
             axes, ("all queries", "hard queries"), (FLOOR, 0.5), strict=True
         ):
             ax.axhline(floor, ls="--", lw=1, color="0.5")
-            ax.text(0.98, floor, "last token alone", va="bottom", ha="right", fontsize=8,
+            ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
                     transform=ax.get_yaxis_transform())  # fmt: skip
             ax.set_xscale("log")
+            ax.set_xticks(lengths, ["≤ 26", *map(str, lengths[1:-1]), "450"])
+            ax.set_xticks([], minor=True)
             ax.set_xlabel("length")
             ax.set_title(title, fontsize="medium")
         axes[0].set_ylabel("closing accuracy")
@@ -156,7 +159,7 @@ def variation_figure(*names: str) -> Any:
         ax.text(0.02, level, "random attention", va="bottom", fontsize=8,
                 transform=ax.get_yaxis_transform())  # fmt: skip
         ax.set_xticks(range(len(present(results, names))), present(results, names))
-        ax.set_ylabel("$|A - A'|^2$, pairs of seeds")
+        ax.set_ylabel("squared distance of pairs of seeds")
         return fig
 
     return draw

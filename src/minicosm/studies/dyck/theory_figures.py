@@ -118,6 +118,7 @@ def variation(results: Results) -> "Figure":
     ax.text(0.5, random, " random patterns", va="bottom", fontsize=8)
     ax.set_xscale("log")
     ax.set_xticks(list(found), [f"{sd:g}" for sd in found])
+    ax.set_xticks([], minor=True)
     ax.set_xlabel("spread of the attention matrix before projection")
     ax.set_ylabel("mean variation")
     return fig
