@@ -190,6 +190,16 @@ def check(
     return checked
 
 
+def _drawn_before(base: Checked, plan: Mapping[str, str], store: Store) -> str | None:
+    """The figure of an earlier check by the same code of the same trials."""
+    found = store.load_verdict(base.profile, base.claim.id) if base.claim.figure else None
+    if found is None:
+        return None
+    record, svg = found
+    same = {"code_version": base.code_version, "trials": dict(plan), "versions": versions()}
+    return svg if all(record.get(name) == value for name, value in same.items()) else None
+
+
 def _judge(
     base: Checked,
     plan: Mapping[str, str] | Failure,
@@ -216,8 +226,8 @@ def _judge(
         failure = Failure.of(error)
         failure = Failure(f"its check: {failure.sentence}", failure.trace)
         return replace(base, error=failure, trials=plan)
-    svg, drawing = None, None
-    if claim.figure is not None:
+    svg, drawing = _drawn_before(base, plan, store), None
+    if claim.figure is not None and svg is None:
         from minicosm.lab.figures import house_style, to_svg
 
         try:

@@ -17,7 +17,7 @@ from ...common.checks import Results
 
 SIZES = {"smoke": (28,), "laptop": (4, 8, 10, 15, 25, 30), "paper": (4, 8, 10, 15, 25, 30)}
 MEMORY = {"smoke": (7,), "laptop": (2, 3, 5, 7), "paper": (2, 3, 5, 7)}
-PRETRAININGS = {"smoke": 2, "laptop": 5, "paper": 20}
+PRETRAININGS = {"smoke": 1, "laptop": 5, "paper": 20}
 TASKS = {"smoke": 1, "laptop": 3, "paper": 1}
 STATES = 4  # of a world with memory
 EARLY = (15, 25)  # sizes at which prompts are also tuned on early checkpoints
