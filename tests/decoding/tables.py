@@ -77,9 +77,9 @@ class Scores(eqx.Module):
 class World:
     """Random laws with some zeros, a tilt of zeros and ones, exact and wrong values."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, end: float = 1.0):
         draw = np.random.default_rng(seed)
-        self.laws = draw.dirichlet(np.ones(VOCAB), NODES)
+        self.laws = draw.dirichlet([1, 1, end], NODES)
         for i in draw.choice(np.arange(4, NODES), 3, replace=False):
             self.laws[i, draw.integers(VOCAB)] = 0
         self.laws /= self.laws.sum(1, keepdims=True)
@@ -92,6 +92,7 @@ class World:
             [i in set(map(node, leaves())) for i in range(NODES)], self.values, wrong
         )
         self.noisy = np.minimum(self.noisy, 1)
+        self.unrelated = draw.uniform(0, 1, NODES)
 
     def _fill(self, string) -> float:
         if is_leaf(string):

@@ -97,5 +97,5 @@ def test_much_output_is_cut():
 
 
 def test_bad_limits():
-    with pytest.raises(ValueError, match="seconds is 0.0; it must be a positive number"):
+    with pytest.raises(ValueError, match=r"seconds is 0\.0; it must be a positive number"):
         Limits(seconds=0.0)

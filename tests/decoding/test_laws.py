@@ -1,16 +1,20 @@
-"""At 100,000 strings every sampler has the law and the number of calls of its chain, solved exactly.
+"""Every sampler has the law and the number of calls of its chain, solved exactly.
 
+100,000 strings each, 20,000 for some switches.
 A law is compared by Pearson's statistic at the level 1e-4 and by total variation, which exceeds
 `sum sqrt(p (1 - p) / n) / 2 + sqrt(log(1e4) / 2n)` with probability at most 1e-4; strings of
 probability zero never come. Mean counts are within 4.5 standard errors.
 """
 
+import itertools
+
 import chains
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.stats import chi2
-from tables import END, LENGTH, Scores, World, leaves
+from tables import END, LENGTH, NODES, Scores, Tables, World, leaves
 
 from minicosm.decoding import (
     VGB,
@@ -30,15 +34,16 @@ from minicosm.decoding import (
 
 COUNT = 100_000
 WORLD = World(28)
+DEAD_ENDS = World(7, end=0.3)
+LONG = World(23, end=0.3)  # few strings end early
 NAMES = {Status.DONE: "done", Status.FAILED: "failed", Status.INTERIOR: "interior"}
 
 
-def draw(sampler, scores, prompt=(), generator=None, count=COUNT):
+def draw(sampler, scores, prompt=(), count=COUNT, world=WORLD):
     prompts = np.tile(np.asarray(prompt, np.int32), (count, 1))
-    generator = WORLD.generator if generator is None else generator
     return sample(
         sampler,
-        generator,
+        world.generator,
         None if scores is None else Scores(scores),
         prompts,
         jax.random.key(7),
@@ -98,22 +103,20 @@ def referee_truncation(laws, temperature, top_k, top_p):
     return new / new.sum(1, keepdims=True)
 
 
-@pytest.mark.parametrize(
-    "temperature, top_p", [(1.0, 1.0), (1.0, 0.7), (0.6, 0.9), (0.0, 1.0), (1.0, 0.0)]
-)
+@pytest.mark.parametrize("temperature, top_p", [(1.0, 1.0), (0.6, 0.9), (0.0, 1.0), (1.0, 0.0)])
 def test_ancestral(temperature, top_p):
     laws = referee_truncation(WORLD.laws, temperature, None, top_p)
     trace = draw(Ancestral(temperature=temperature, top_p=top_p), None)
     check(trace, chains.solve(chains.ancestral(laws), ()))
 
 
-def test_ancestral_from_the_top_k_and_their_nucleus():
-    laws = referee_truncation(WORLD.laws, 1.5, 2, 0.7)
-    trace = draw(Ancestral(temperature=1.5, top_k=2, top_p=0.7), None)
-    check(trace, chains.solve(chains.ancestral(laws), ()))
-    wrapped = Truncated(WORLD.generator, Ancestral(temperature=1.5, top_k=2, top_p=0.7))
-    again = draw(Ancestral(top_k=3), None, generator=wrapped, count=2000)
-    assert np.array_equal(again.tokens, trace.tokens[:2000])
+def test_a_generator_cut_to_the_top_k_and_their_nucleus():
+    settings = Ancestral(temperature=1.5, top_k=2, top_p=0.7)
+    generator = Truncated(WORLD.generator, settings)
+    at = jnp.arange(len(WORLD.laws))[:, None]
+    laws = jnp.exp(jax.jit(jax.vmap(lambda node: generator.law(node, jnp.int32(0))))(at))
+    wanted = referee_truncation(WORLD.laws, 1.5, 2, 0.7)
+    np.testing.assert_allclose(laws, wanted, atol=2e-6)
 
 
 def test_rejection():
@@ -147,12 +150,13 @@ def test_action_level_rejection():
 
 
 def test_value_guided_where_it_can_fail():
-    scores = np.where(WORLD.noisy > 0, WORLD.noisy, 0.05)
+    world = DEAD_ENDS
+    scores = np.where(world.noisy > 0, world.noisy, 0.05)
     for s in leaves():
-        scores[chains.node(s)] = WORLD.valid[s]
-    outcome = chains.solve(chains.value_guided(WORLD, scores), ())
-    assert any(end.status == "failed" for end in outcome.law)
-    check(draw(ValueGuided(), scores), outcome)
+        scores[chains.node(s)] = world.valid[s]
+    outcome = chains.solve(chains.value_guided(world, scores), ())
+    assert sum(p for end, p in outcome.law.items() if end.status == "failed") > 0.01
+    check(draw(ValueGuided(), scores, world=world), outcome)
 
 
 def test_verifier_enumeration_asks_the_generator_nothing():
@@ -184,23 +188,22 @@ def test_vgb_by_proposals_has_the_same_law():
     assert np.array_equal(trace.calls, trace.verifier_calls)
 
 
-ODD = np.random.default_rng(0).permutation(np.linspace(0, 1, len(WORLD.noisy)))
-ODD = np.where(WORLD.feasible > 0, np.maximum(ODD, 0.3), ODD)
 SWITCHES = [
-    {"quota": 1, "stride": 1},
-    {"quota": 2, "stride": 3},
-    {"quota": 3, "stride": 2, "check_during_refill": True},
-    {"quota": 2, "stride": 2, "erasable_prompt": 1},
-    {"quota": 3, "stride": 2, "check_prompt": True, "erasable_prompt": 2},
-    {"quota": 2, "stride": 2, "force_first": True, "erasable_prompt": 2},
+    ((), {"quota": 2, "stride": 1}),
+    ((), {"quota": 3, "stride": 3, "check_during_refill": True}),
+    ((0, 1), {"quota": 2, "stride": 2, "erasable_prompt": 1}),
+    ((0, 1), {"quota": 3, "stride": 2, "check_prompt": True, "erasable_prompt": 2}),
+    ((0, 1), {"quota": 2, "stride": 2, "force_first": True, "erasable_prompt": 2}),
 ]
 
 
-@pytest.mark.parametrize("switches", SWITCHES)
-@pytest.mark.parametrize("prompt", [(), (0, 1)])
-def test_backtracking(switches, prompt):
-    moves, start, extra = chains.backtracking(WORLD, ODD, prompt, **switches)
-    check(draw(Backtracking(**switches), ODD, prompt), chains.solve(moves, start), extra)
+@pytest.mark.parametrize("prompt, switches", SWITCHES)
+def test_backtracking(prompt, switches):
+    moves, start, extra = chains.backtracking(LONG, LONG.unrelated, prompt, **switches)
+    count = 20_000 if prompt else COUNT
+    trace = draw(Backtracking(**switches), LONG.unrelated, prompt, count, LONG)
+    check(trace, chains.solve(moves, start), extra)
+    assert (trace.quota_left + trace.backtracks == switches["quota"]).all()
 
 
 @pytest.mark.parametrize(
@@ -208,9 +211,60 @@ def test_backtracking(switches, prompt):
     [
         {"quota": 2, "stride": 2, "refill": "none"},
         {"quota": 3, "stride": 2, "refill": "index", "check_during_refill": True},
-        {"quota": 3, "stride": 2, "once_per_prefix": True, "erasable_prompt": None},
+        {"quota": 3, "stride": 1, "once_per_prefix": True, "check_during_refill": True},
     ],
 )
 def test_backtracking_in_other_ways(switches):
-    moves, start, extra = chains.backtracking(WORLD, ODD, (0, 1), **switches)
-    check(draw(Backtracking(**switches), ODD, (0, 1)), chains.solve(moves, start), extra)
+    moves, start, extra = chains.backtracking(LONG, LONG.unrelated, (0, 1), **switches)
+    trace = draw(Backtracking(**switches), LONG.unrelated, (0, 1), 20_000, LONG)
+    check(trace, chains.solve(moves, start), extra)
+    if trace.fired is not None:
+        fired = np.sum(trace.fired_lengths >= 0, axis=1)
+        assert np.array_equal(fired, trace.backtracks)
+        strings = [tuple(x[x >= 0]) for x in trace.fired[fired > 1][0][:2]]
+        assert strings[0] != strings[1]
+        assert all(LONG.unrelated[chains.node(x)] < 0.5 for x in strings)
+
+
+class Binary:
+    """Four tokens, each 1 with its own probability, whatever stands before it."""
+
+    def __init__(self, *ones: float):
+        laws = np.ones((NODES, 3)) * [0.5, 0.5, 0]
+        for n, one in enumerate(ones):
+            for s in itertools.product(range(3), repeat=n):
+                laws[chains.node(s)] = 1 - one, one, 0
+        self.generator = Tables(laws)
+
+
+def test_calls_of_the_needle():
+    """Only 0000 is valid: `D 2^D` calls by rejection, `2 D` by tokenwise rejection."""
+    scores = np.zeros(NODES)
+    for n in range(LENGTH + 1):
+        scores[chains.node((0,) * n)] = 1
+    world = Binary()
+    for sampler, wanted in ((Rejection(), 64), (TokenwiseRejection(), 8)):
+        trace = draw(sampler, scores, world=world)
+        assert (trace.tokens == 0).all() and trace.done.all()
+        assert abs(trace.calls.mean() - wanted) <= 4.5 * trace.calls.std() / np.sqrt(COUNT)
+
+
+@pytest.mark.parametrize(
+    "stride, quota, refill", [(1, 2, "argmax"), (2, 1, "argmax"), (2, 2, "none")]
+)
+def test_a_verifier_that_notices_late(stride, quota, refill):
+    """The second token is wrong with probability .3, and the verifier sees it one token later: with
+    the argmax refill accuracy .7 if B <= 1 and 1 if B >= 2, there with `D + .3 B` calls; without a
+    refill `1 - .3^(Q+1)` if B >= 2."""
+    scores = np.ones(NODES)
+    for n in (3, 4):
+        for s in itertools.product(range(3), repeat=n):
+            scores[chains.node(s)] = s[1] == 0
+    settings = Backtracking(quota=quota, stride=stride, refill=refill)
+    trace = draw(settings, scores, world=Binary(0.4, 0.3, 0.4, 0.4))
+    right = (trace.tokens[:, 1] == 0).mean()
+    wanted = 0.7 if stride == 1 else 1.0 if refill == "argmax" else 1 - 0.3 ** (quota + 1)
+    assert abs(right - wanted) <= 4.5 * np.sqrt(wanted * (1 - wanted) / COUNT)
+    if stride == 2 and refill == "argmax":
+        assert np.array_equal(trace.calls, LENGTH + 2 * trace.backtracks)
+        assert abs(trace.backtracks.mean() - 0.3) <= 4.5 * np.sqrt(0.21 / COUNT)

@@ -14,6 +14,7 @@ judge in the interpreter's memory may still forge its own verdict.
 """
 
 import ast
+import contextlib
 import json
 import os
 import signal
@@ -144,10 +145,8 @@ def run(code: str, limits: Limits | None = None) -> Outcome:
 
 def _end(process: subprocess.Popen) -> None:
     """End the process and all that it started."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     process.kill()
     for stream in (process.stdin, process.stdout):
         if stream is not None:

@@ -112,9 +112,9 @@ class CachedTransformer(eqx.Module):
             layer = jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf)[i], model.layers)
             recall = Recall(layer.attention, memory.keys[i], memory.values[i], here, past, at)
             layer = eqx.tree_at(lambda whole: whole.attention, layer, recall)
-            x, (new_keys, new_values) = layer(config, x, None, None)
-            keys.append(new_keys)
-            values.append(new_values)
+            x, _ = layer(config, x, None, None)
+            keys.append(recall.keys)
+            values.append(recall.values)
         streams = memory.streams
         if self.keep:
             every = [*below, x]
@@ -146,19 +146,23 @@ class CachedTransformer(eqx.Module):
         return (x if model.embedding_norm is None else model.embedding_norm(config, x))[None]
 
 
-class Recall(eqx.Module):
+class Recall:
     """Attention of one row to itself and to remembered rows, in the place of a layer's own.
 
-    It is called as `Attention` is, and returns the memory's new keys and values where that returns
-    its weights.
+    It is called as `Attention` is; after that, `keys` and `values` hold the row's too.
     """
 
-    attention: Attention
-    keys: Float[Array, "H rows D"]
-    values: Float[Array, "H rows D"]
-    here: Bool[Array, " rows"]
-    past: Bool[Array, " rows"]
-    at: Int[Array, ""]
+    def __init__(
+        self,
+        attention: Attention,
+        keys: Float[Array, "H rows D"],
+        values: Float[Array, "H rows D"],
+        here: Bool[Array, " rows"],
+        past: Bool[Array, " rows"],
+        at: Int[Array, ""],
+    ):
+        self.attention, self.keys, self.values = attention, keys, values
+        self.here, self.past, self.at = here, past, at
 
     def __call__(
         self,
@@ -168,7 +172,7 @@ class Recall(eqx.Module):
         key: None,
         keep_weights: bool = False,
         at: None = None,
-    ) -> tuple[Float[Array, "1 E"], tuple[Float[Array, "H rows D"], Float[Array, "H rows D"]]]:
+    ) -> tuple[Float[Array, "1 E"], None]:
         precise, kind = x.dtype, self.keys.dtype
         projected = self.attention._project(x.astype(kind), slice(None))
         query, new_key, new_value = projected[:, 0], projected[:, 1], projected[:, 2]
@@ -176,23 +180,23 @@ class Recall(eqx.Module):
             where, rows = self.at[None], self.keys.shape[1]
             query = rotate(query, config.rotary_base, rows, where)
             new_key = rotate(new_key, config.rotary_base, rows, where)
-        keys = _put(self.keys, new_key[0, :, None], self.here[:, None])
-        values = _put(self.values, new_value[0, :, None], self.here[:, None])
+        self.keys = _put(self.keys, new_key[0, :, None], self.here[:, None])
+        self.values = _put(self.values, new_value[0, :, None], self.here[:, None])
         # Heads stand before rows: these two products are then plain matrix products for XLA.
         logits = jnp.einsum(
-            "hd,hsd->hs", query[0] * config.scale, keys, preferred_element_type=precise
+            "hd,hsd->hs", query[0] * config.scale, self.keys, preferred_element_type=precise
         )
         logits = jnp.where(self.past, logits, jnp.finfo(precise).min)
         weights = jnp.exp(logits - logits.max(-1, keepdims=True))
         mixed = jnp.einsum(
-            "hs,hsd->hd", weights.astype(kind), values, preferred_element_type=precise
+            "hs,hsd->hd", weights.astype(kind), self.values, preferred_element_type=precise
         )
         mixed = (mixed / weights.sum(-1, keepdims=True)).astype(kind)
         y = jnp.einsum("hd,hde->e", mixed, jnp.asarray(self.attention.out, kind))
         y = y.astype(precise)
         if self.attention.out_bias is not None:
             y = y + self.attention.out_bias
-        return y[None], (keys, values)
+        return y[None], None
 
 
 def _put(
