@@ -166,10 +166,10 @@ def test_verifier_enumeration_asks_the_generator_nothing():
     assert (trace.calls == 0).all() and (trace.verifier_calls == sum(first) + len(first)).all()
 
 
-@pytest.mark.parametrize("output, steps", [("last", 9), ("uniform", 9), ("first_leaf", None)])
+@pytest.mark.parametrize("output, steps", [("last", 9), ("uniform", 9), ("first_leaf", 2**20)])
 def test_vgb(output, steps):
     name = "first" if output == "first_leaf" else output
-    moves, start = chains.vgb(WORLD, WORLD.noisy, name, steps or 0, rerun=False)
+    moves, start = chains.vgb(WORLD, WORLD.noisy, name, steps, rerun=False)
     trace = draw(VGB(output=output, steps=steps, rerun=False), WORLD.noisy)
     check(trace, chains.solve(moves, start))
 

@@ -9,11 +9,12 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 from minicosm.worlds.arrays import check_count
 
 from . import rows as r
-from .settings import Draw, as_number, traced
+from .settings import Draw, as_number, check_text, traced
 from .trace import PADDING, Status
 from .truncation import choose, likeliest, truncate
 
 Refill = Literal["argmax", "index", "none"]
+REFILLS = get_args(Refill)
 
 
 class Own(NamedTuple):
@@ -48,7 +49,7 @@ class Backtracking(Draw):
     stride: int = 4
     """B: how many tokens one erases, if there are as many."""
     threshold: float = 0.5
-    refill: Refill = "argmax"
+    refill: Refill = field(default="argmax", metadata={"texts": REFILLS})
     """"argmax" refills the erased places with the likeliest tokens; "none" draws there as
     everywhere; "index" takes the likeliest token while the string has grown, since the prompt, by
     less than all tokens erased so far (the released code's rule)."""
@@ -73,10 +74,7 @@ class Backtracking(Draw):
         as_number(self, "threshold", least=0, most=1)
         if self.erasable_prompt is not None:
             check_count("erasable_prompt", self.erasable_prompt, least=0)
-        if self.refill not in get_args(Refill):
-            raise ValueError(
-                f"refill is {self.refill!r}; it must be one of {', '.join(get_args(Refill))}"
-            )
+        check_text(self, "refill")
         if self.once_per_prefix and self.record < self.quota:
             object.__setattr__(self, "record", self.quota)
 
@@ -105,11 +103,12 @@ class Backtracking(Draw):
         return r.finish(row, Status.DONE, r.is_full(task, row))
 
     def _refilling(self, task: r.Task, row: r.Row) -> Bool[Array, ""]:
-        if self.refill == "argmax":
-            return row.n < row.own.refill_to
-        if self.refill == "index":
-            return row.n - task.prompt_length < row.own.erased
-        return jnp.bool_(False)
+        rules = {
+            "argmax": row.n < row.own.refill_to,
+            "index": row.n - task.prompt_length < row.own.erased,
+            "none": jnp.bool_(False),
+        }
+        return jnp.stack([rules[name] for name in REFILLS])[self.refill]
 
     def _check(
         self, task: r.Task, row: r.Row, ask: Bool[Array, ""], force: Bool[Array, ""]

@@ -91,7 +91,7 @@ def sample(
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     numbers = jax.tree.map(jnp.asarray, sampler)
     budget = jnp.array([max_calls, 2**31 - 1 if max_verifier_calls is None else max_verifier_calls])
-    shared = (numbers, generator, verifier, key, jnp.int32(PADDING if end is None else end))
+    shared = (generator, verifier, key, jnp.int32(PADDING if end is None else end))
 
     # A row takes a slot, and leaves it to the next row when it has ended: rows that take long do not
     # keep the others waiting.
@@ -106,13 +106,15 @@ def sample(
             each = (tokens[slots], sizes[slots], limits[slots], slots.astype(np.uint32))
             mask = np.isin(np.arange(chunk), fresh)
             begun = _begin(*shared, each, mask, wide)
+            bare = begun._replace(memory=None, judgement=None)
+            begun = begun._replace(own=_own(numbers, *shared[2:], each, bare))
             state = begun if not live.any() else _merge(mask, begun, state)
             live |= mask
             if found is None:
                 found = _unfinished(_small(begun), tokens, sizes)
         late = time.monotonic() > deadline
         if not late:
-            state = _advance(*shared, each, state, budget, segment)
+            state = _advance(numbers, *shared, each, state, budget, segment)
         small = _small(state)
         if fault := int(np.bitwise_or.reduce(small.fault[live])):
             raise ValueError(_sentence(fault, sampler))
@@ -151,16 +153,23 @@ def _tasks(generator, verifier, each, key, end):
 
 
 @eqx.filter_jit
-def _begin(sampler, generator, verifier, key, end, each, fresh, longest):
-    """Rows that have read their prompts; those that are not `fresh` have ended."""
+def _begin(generator, verifier, key, end, each, fresh, longest):
+    """Rows that have read their prompts, whatever the sampler; those that are not `fresh` have
+    ended."""
     tasks, axes = _tasks(generator, verifier, each, key, end)
 
     def one(task, fresh):
         row = r.begin(task, longest)
-        row = row._replace(own=sampler.start(task, row))
         return r.finish(row, Status.DONE, ~fresh | r.is_full(task, row))
 
     return jax.vmap(one, (axes, 0))(tasks, fresh)
+
+
+@eqx.filter_jit
+def _own(sampler, key, end, each, state):
+    """What the sampler keeps for itself at first."""
+    tasks, axes = _tasks(None, None, each, key, end)
+    return jax.vmap(sampler.start, (axes, 0))(tasks, state)
 
 
 @jax.jit

@@ -13,21 +13,25 @@ Class = TypeVar("Class", bound=type)
 
 
 def traced(cls: Class) -> Class:
-    """Make a frozen dataclass a pytree: its numbers and booleans are leaves, its texts and the fields
-    with metadata `fixed` are part of the program."""
+    """Make a frozen dataclass a pytree. Its numbers and booleans are leaves; so are its texts, as
+    places in the metadata `texts` of their fields. Fields with metadata `fixed` are part of the
+    program."""
     names = [field.name for field in fields(cls)]
     fixed = {f.name for f in fields(cls) if f.metadata.get("fixed")}
+    texts = {f.name: f.metadata["texts"] for f in fields(cls) if "texts" in f.metadata}
 
     def flatten(settings):
         values = {name: getattr(settings, name) for name in names}
-        constant = {n for n, v in values.items() if n in fixed or isinstance(v, str)}
-        leaves = [v for name, v in values.items() if name not in constant]
-        return leaves, tuple((name, values[name] if name in constant else Leaf) for name in names)
+        for name, known in texts.items():
+            if isinstance(values[name], str):
+                values[name] = known.index(values[name])
+        leaves = [value for name, value in values.items() if name not in fixed]
+        return leaves, tuple(values[name] if name in fixed else Leaf for name in names)
 
     def unflatten(aux, leaves):
         # Past `__init__`: under a trace, and inside JAX, leaves are no numbers that can be checked.
         settings, leaves = object.__new__(cls), iter(leaves)
-        for name, value in aux:
+        for name, value in zip(names, aux, strict=True):
             object.__setattr__(settings, name, next(leaves) if value is Leaf else value)
         return settings
 
@@ -58,6 +62,15 @@ class Draw:
         if self.top_k is not None:
             check_count("top_k", self.top_k)
         as_number(self, "top_p", least=0, most=1)
+
+
+def check_text(settings: Any, name: str) -> None:
+    """Raise unless a field is one of the texts that its metadata names."""
+    known = next(f.metadata["texts"] for f in fields(settings) if f.name == name)
+    if getattr(settings, name) not in known:
+        raise ValueError(
+            f"{name} is {getattr(settings, name)!r}; it must be one of {', '.join(known)}"
+        )
 
 
 def as_number(settings: Any, name: str, least: float | int, most: float | int = math.inf) -> None:

@@ -10,13 +10,15 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 from minicosm.worlds.arrays import check_count
 
 from . import rows as r
-from .settings import Draw, as_number, traced
+from .settings import Draw, as_number, check_text, traced
 from .tokenwise import REDRAWS
 from .trace import Status
 from .truncation import choose, truncate
 
 Output = Literal["last", "uniform", "first_leaf"]
+OUTPUTS = get_args(Output)
 UP, STAY, NOTHING = -1, -2, -3
+FOREVER = 2**30
 
 
 class Walk(NamedTuple):
@@ -48,7 +50,7 @@ class VGB(Draw):
     until one is. The law is the same; a proposed child costs one law and one score.
     """
 
-    output: Output = "last"
+    output: Output = field(default="last", metadata={"texts": OUTPUTS})
     steps: int | None = None
     """T; for "first_leaf" None means as many as it takes."""
     rerun: bool = True
@@ -63,10 +65,7 @@ class VGB(Draw):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.output not in get_args(Output):
-            raise ValueError(
-                f"output is {self.output!r}; it must be one of {', '.join(get_args(Output))}"
-            )
+        check_text(self, "output")
         if self.steps is not None:
             check_count("steps", self.steps)
         elif self.output != "first_leaf":
@@ -90,11 +89,10 @@ class VGB(Draw):
     def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
         stop_key, lazy_key, move_key = jax.random.split(key, 3)
         walk: Walk = row.own
-        if self.output == "uniform":
-            stop = jax.random.randint(stop_key, (), 1, self.steps + 1)
-            stop = jnp.where((walk.time == 0) & ~walk.awake, stop, walk.stop)
-        else:
-            stop = jnp.int32(2**30) if self.steps is None else jnp.asarray(self.steps, jnp.int32)
+        steps = jnp.asarray(FOREVER if self.steps is None else self.steps, jnp.int32)
+        drawn = jax.random.randint(stop_key, (), 1, steps + 1)
+        drawn = jnp.where((walk.time == 0) & ~walk.awake, drawn, walk.stop)
+        stop = jnp.where(self.output == OUTPUTS.index("uniform"), drawn, steps)
         row = row._replace(own=walk._replace(stop=stop))
         rests = self.lazy & ~walk.awake & jax.random.bernoulli(lazy_key)
         row = (self._propose if self.proposals else self._move)(task, row, move_key, ~rests)
@@ -150,11 +148,8 @@ class VGB(Draw):
         """End the walk, or begin it again."""
         walk, leaf = row.own, r.is_full(task, row)
         over = (walk.time >= walk.stop) & ~walk.awake & (row.status == Status.RUNNING)
-        if self.output == "first_leaf":
-            row = r.finish(row, Status.DONE, leaf)
-            over &= ~leaf
-        else:
-            row = r.finish(row, Status.DONE, over & leaf)
+        first = self.output == OUTPUTS.index("first_leaf")
+        row = r.finish(row, Status.DONE, (over | first) & leaf)
         row = r.finish(row, Status.INTERIOR, over & ~leaf & ~jnp.asarray(self.rerun))
         again = over & ~leaf & self.rerun
         walk = walk._replace(time=jnp.where(again, 0, walk.time))
