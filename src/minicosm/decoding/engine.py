@@ -1,0 +1,289 @@
+"""`sample`: one loop for all samplers, compiled, over batches of rows."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int, PRNGKeyArray, PyTree
+
+from minicosm.models.protocols import Generator, Verifier
+from minicosm.worlds.arrays import AnyArray, check_count
+
+from . import rows as r
+from .trace import PADDING, Status, Trace
+
+MAX_CALLS = 1_000_000
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """Settings that know what to do with one row; see `Ancestral` for the shortest.
+
+    A step asks the generator for at most one law and appends at most one token.
+    """
+
+    @property
+    def needs_verifier(self) -> bool: ...
+
+    def start(self, task: r.Task, row: r.Row) -> PyTree:
+        """The first `row.own`."""
+        ...
+
+    def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
+        """What happens to a running row."""
+        ...
+
+    def cost(self, vocab: int) -> tuple[int, int]:
+        """The largest numbers of generator and of verifier calls in a step."""
+        ...
+
+    def report(self, own: PyTree) -> dict[str, Any]:
+        """Fields of the `Trace` that only this sampler knows, from a batch of `row.own`."""
+        ...
+
+
+def sample(
+    sampler: Sampler,
+    generator: Generator,
+    verifier: Verifier | None,
+    prompts: Int[AnyArray, "batch P"],
+    key: PRNGKeyArray,
+    *,
+    length: int | Int[AnyArray, " batch"],
+    prompt_lengths: Int[AnyArray, " batch"] | None = None,
+    end: int | None = None,
+    max_calls: int = MAX_CALLS,
+    max_verifier_calls: int | None = None,
+    seconds: float | None = None,
+    chunk: int = 256,
+    segment: int = 64,
+    progress: Callable[[int, int], None] | None = None,
+) -> Trace:
+    """Continue every prompt by the sampler's rule.
+
+    A string has at most `length` tokens, its prompt included (one number, or one for each row), and
+    is complete at that length or at the token `end`. Prompts may be padded behind `prompt_lengths`
+    with anything; they may be empty, shape (batch, 0). The same key gives the same strings whatever
+    the batch and the chunks (up to the rounding of the generator): row i draws with the key
+    `fold_in(key, i)`, and its step t with that key and t folded in.
+
+    No row asks for more than `max_calls` laws or, if given, `max_verifier_calls` scores, and no
+    segment begins after `seconds`; rows that stop for that have the status BUDGET and what they had.
+    `chunk` rows are computed at a time, with `segment` steps between looks at the clock. `progress`
+    is called with the number of rows that ended and of all rows.
+    """
+    prompts, sizes, limits = _check(generator, prompts, prompt_lengths, length, end)
+    if sampler.needs_verifier and verifier is None:
+        raise ValueError(f"{type(sampler).__name__} needs a verifier; none was given")
+    check_count("max_calls", max_calls, least=0)
+    if max_verifier_calls is not None:
+        check_count("max_verifier_calls", max_verifier_calls, least=0)
+    batch, room = len(prompts), int(limits.max())
+    chunk = min(check_count("chunk", chunk), batch)
+    wide = min(prompts.shape[1], room)
+    tokens = np.zeros((batch, room), np.int32)
+    tokens[:, :wide] = prompts[:, :wide]
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    numbers = jax.tree.map(jnp.asarray, sampler)
+    budget = jnp.array([max_calls, 2**31 - 1 if max_verifier_calls is None else max_verifier_calls])
+    shared = (generator, verifier, key, jnp.int32(PADDING if end is None else end))
+
+    # A row takes a slot, and leaves it to the next row when it has ended: rows that take long do not
+    # keep the others waiting.
+    slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
+    state, found = None, None
+    while waiting < batch or live.any():
+        free = np.flatnonzero(~live)
+        if waiting < batch and 2 * len(free) >= chunk:
+            fresh = free[: batch - waiting]
+            slots[fresh] = np.arange(waiting, waiting + len(fresh))
+            waiting += len(fresh)
+            each = (tokens[slots], sizes[slots], limits[slots], slots.astype(np.uint32))
+            mask = np.isin(np.arange(chunk), fresh)
+            begun = _begin(*shared, each, mask, wide)
+            bare = begun._replace(memory=None, judgement=None)
+            begun = begun._replace(own=_own(numbers, *shared[2:], each, bare))
+            state = begun if not live.any() else _merge(mask, begun, state)
+            live |= mask
+            if found is None:
+                found = _unfinished(_small(begun), tokens, sizes)
+        late = time.monotonic() > deadline
+        if not late:
+            state = _advance(numbers, *shared, each, state, budget, segment)
+        small = _small(state)
+        if fault := int(np.bitwise_or.reduce(small.fault[live])):
+            raise ValueError(_sentence(fault, sampler))
+        ended = live & (late | (small.status != Status.RUNNING))
+        rows = slots[ended]
+        for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(small), strict=True):
+            whole[rows] = part[ended]
+        live &= ~ended
+        if progress is not None:
+            progress(waiting - int(live.sum()), batch)
+        if late:
+            break
+    found.status[found.status == Status.RUNNING] = Status.BUDGET
+    return _trace(sampler, found, prompts, sizes)
+
+
+def _small(state: r.Row) -> r.Row:
+    """All but the memories, as NumPy arrays."""
+    return jax.tree.map(np.asarray, state._replace(memory=None, judgement=None))
+
+
+def _unfinished(begun: r.Row, tokens, sizes) -> r.Row:
+    """Room for what is found, filled with rows of which nothing is known but their prompts."""
+    batch = len(tokens)
+    empty = jax.tree.map(lambda leaf: np.repeat(leaf[:1], batch, 0), begun)
+    running = np.full(batch, Status.RUNNING, np.int32)
+    return empty._replace(tokens=tokens.copy(), n=sizes.copy(), status=running)
+
+
+def _tasks(generator, verifier, each, key, end):
+    """The rows' tasks, and which of their parts belong to a row."""
+    tokens, sizes, limits, index = (jnp.asarray(part) for part in each)
+    keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(index)
+    shared = r.Task(generator, verifier, tokens, sizes, limits, end, keys)
+    return shared, r.Task(None, None, 0, 0, 0, None, 0)
+
+
+@eqx.filter_jit
+def _begin(generator, verifier, key, end, each, fresh, longest):
+    """Rows that have read their prompts, whatever the sampler; those that are not `fresh` have
+    ended."""
+    tasks, axes = _tasks(generator, verifier, each, key, end)
+
+    def one(task, fresh):
+        row = r.begin(task, longest)
+        return r.finish(row, Status.DONE, ~fresh | r.is_full(task, row))
+
+    return jax.vmap(one, (axes, 0))(tasks, fresh)
+
+
+@eqx.filter_jit
+def _own(sampler, key, end, each, state):
+    """What the sampler keeps for itself at first."""
+    tasks, axes = _tasks(None, None, each, key, end)
+    return jax.vmap(sampler.start, (axes, 0))(tasks, state)
+
+
+@jax.jit
+def _merge(mask, new, old):
+    def choose(a, b):
+        return jnp.where(mask.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+
+    return jax.tree.map(choose, new, old)
+
+
+@eqx.filter_jit
+def _advance(sampler, generator, verifier, key, end, each, state, budget, segment):
+    """At most `segment` steps."""
+    tasks, axes = _tasks(generator, verifier, each, key, end)
+    cost = jnp.array(sampler.cost(generator.vocab))
+
+    def one(task, row):
+        spent = jnp.any(jnp.stack([row.calls, row.verifier_calls]) + cost > budget)
+        running = row.status == Status.RUNNING
+        active = running & ~spent
+        new = sampler.step(task, row, jax.random.fold_in(task.key, row.steps))
+        new = r.add(new, steps=1)
+        # Memories need no choice: what a step writes there is behind the string.
+        parts = (x._replace(memory=None, judgement=None) for x in (new, row))
+        kept = jax.tree.map(lambda a, b: jnp.where(active, a, b), *parts)
+        kept = kept._replace(memory=new.memory, judgement=new.judgement)
+        return r.finish(kept, Status.BUDGET, running & spent)
+
+    def going(carry):
+        i, state = carry
+        return (i < segment) & jnp.any(state.status == Status.RUNNING)
+
+    def step(carry):
+        i, state = carry
+        return i + 1, jax.vmap(one, (axes, 0))(tasks, state)
+
+    return jax.lax.while_loop(going, step, (0, state))[1]
+
+
+def _check(generator, prompts, prompt_lengths, length, end):
+    """Prompts, their lengths and the rows' limits as arrays."""
+    prompts = np.asarray(prompts)
+    if prompts.ndim != 2 or prompts.shape[0] == 0:
+        raise ValueError(
+            f"prompts have shape {prompts.shape}; they must have shape (batch, P), batch >= 1"
+        )
+    if prompts.shape[1] and prompts.dtype.kind not in "iu":
+        raise ValueError(f"prompts have dtype {prompts.dtype}; they must be integers")
+    batch, wide = prompts.shape
+    sizes = np.full(batch, wide) if prompt_lengths is None else np.asarray(prompt_lengths)
+    if sizes.shape != (batch,) or sizes.dtype.kind not in "iu":
+        raise ValueError(
+            f"prompt_lengths have shape {sizes.shape} and dtype {sizes.dtype}; "
+            f"they must be integers of shape ({batch},)"
+        )
+    if (sizes < 0).any() or (sizes > wide).any():
+        bad = sizes[(sizes < 0) | (sizes > wide)][0]
+        raise ValueError(f"a prompt length is {bad}; the prompts have room for {wide} tokens")
+    real = np.arange(wide) < sizes[:, None]
+    outside = real & ((prompts < 0) | (prompts >= generator.vocab))
+    if outside.any():
+        row, at = (int(i) for i in np.argwhere(outside)[0])
+        raise ValueError(
+            f"prompt {row} has token {prompts[row, at]} at index {at}; "
+            f"it must be one of 0..{generator.vocab - 1}"
+        )
+    limits = np.broadcast_to(np.asarray(length), (batch,))
+    if limits.dtype.kind not in "iu" or (limits < 1).any():
+        raise ValueError(f"length is {length}; it must be a whole number of at least 1")
+    if (sizes > limits).any():
+        row = int(np.argmax(sizes > limits))
+        raise ValueError(
+            f"prompt {row} has {sizes[row]} tokens; "
+            f"the string, prompt included, may have at most {limits[row]}"
+        )
+    context = getattr(generator, "context", None)
+    if context is not None and limits.max() > context:
+        raise ValueError(
+            f"strings of {limits.max()} tokens are asked for, prompt included; "
+            f"the generator's context has room for {context}"
+        )
+    if end is not None and not 0 <= end < generator.vocab:
+        raise ValueError(f"the end token is {end}; it must be one of 0..{generator.vocab - 1}")
+    prompts = np.where(real, prompts, 0).astype(np.int32) if wide else prompts.astype(np.int32)
+    return prompts, sizes.astype(np.int32), limits.astype(np.int32)
+
+
+def _sentence(fault: int, sampler: Sampler) -> str:
+    """What was wrong, the gravest first."""
+    name = type(sampler).__name__
+    if fault & r.LAW:
+        return "the generator gave a law whose probabilities do not sum to one"
+    if fault & r.NOT_A_NUMBER:
+        return f"the verifier gave a score that is no finite number; {name} needs finite scores"
+    if fault & r.NEGATIVE:
+        return f"the verifier gave a negative score; {name} needs scores of at least 0"
+    if fault & r.ABOVE_ONE:
+        return f"the verifier gave a score above 1; {name} needs probabilities"
+    return f"the verifier gave a score above the envelope; {name} needs an envelope that bounds it"
+
+
+def _trace(sampler, rows: r.Row, prompts, sizes) -> Trace:
+    tokens = np.where(np.arange(rows.tokens.shape[1]) < rows.n[:, None], rows.tokens, PADDING)
+    wide = min(prompts.shape[1], tokens.shape[1])
+    mine = np.arange(wide) < sizes[:, None]
+    same = np.where(mine, tokens[:, :wide] == prompts[:, :wide], True).all(1)
+    return Trace(
+        tokens=tokens,
+        lengths=rows.n,
+        prompt_lengths=sizes,
+        calls=rows.calls,
+        verifier_calls=rows.verifier_calls,
+        backtracks=rows.backtracks,
+        status=rows.status,
+        prompt_preserved=same,
+        **sampler.report(rows.own),
+    )

@@ -1,0 +1,233 @@
+"""What holds for every sampler: keys and batches, budgets, prompts, and bad input in a sentence."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tables import END, LENGTH, NODES, Scores, Tables, World
+
+from minicosm.decoding import (
+    VGB,
+    ActionLevelRejection,
+    Ancestral,
+    Backtracking,
+    BestOfN,
+    BlockBestOfN,
+    Rejection,
+    Status,
+    TokenwiseRejection,
+    ValueGuided,
+    VerifierEnumeration,
+    sample,
+)
+
+WORLD = World(23, end=0.3)
+KEY = jax.random.key(3)
+
+
+def draw(sampler, scores=None, prompts=None, **options):
+    prompts = np.zeros((8, 0), np.int32) if prompts is None else prompts
+    verifier = None if scores is None else Scores(scores)
+    options = {"length": LENGTH, "end": END, "chunk": 8} | options
+    generator = options.pop("generator", WORLD.generator)
+    return sample(sampler, generator, verifier, prompts, options.pop("key", KEY), **options)
+
+
+def test_strings_do_not_depend_on_the_batch():
+    sampler = Backtracking(quota=2, stride=2)
+    whole = draw(sampler, WORLD.unrelated, np.zeros((24, 1), int), segment=3)
+    part = draw(sampler, WORLD.unrelated, np.zeros((16, 1), int), segment=3)
+    assert np.array_equal(whole.tokens[:16], part.tokens)
+    assert np.array_equal(whole.calls[:16], part.calls)
+    assert len(np.unique(whole.tokens, axis=0)) > 1
+    other = draw(sampler, WORLD.unrelated, np.zeros((24, 1), int), segment=3, key=jax.random.key(4))
+    assert not np.array_equal(whole.tokens, other.tokens)
+
+
+def test_prompts_of_different_lengths_are_read_behind_their_own_end():
+    prompts = np.array([[0, 1, 0], [0, 99, -5], [7, 7, 7], [1, 1, 9]] * 2)
+    sizes = np.array([3, 1, 0, 2] * 2)
+    trace = draw(Ancestral(temperature=0.0), None, prompts, prompt_lengths=sizes)
+    for row, size in enumerate(sizes):
+        string = list(prompts[row, :size])
+        while len(string) < LENGTH and (not string or string[-1] != END):
+            at = 0
+            for token in string:
+                at = 3 * at + 1 + token
+            string.append(int(np.argmax(WORLD.laws[at])))
+        assert trace.string(row).tolist() == string
+        assert trace.calls[row] == len(string) - size
+        assert trace.completion(row).tolist() == string[size:]
+    assert trace.prompt_preserved.all() and trace.done.all()
+
+
+def test_lengths_may_differ_by_row():
+    lengths = np.array([1, 2, 3, 4] * 2)
+    trace = draw(Ancestral(), None, length=lengths, end=None)
+    assert np.array_equal(trace.lengths, lengths) and np.array_equal(trace.calls, lengths)
+
+
+def test_a_complete_prompt_costs_nothing():
+    prompts = np.array([[0, END], [0, 0]] * 4)
+    trace = draw(Ancestral(), None, prompts, length=2)
+    assert trace.done.all() and (trace.calls == 0).all()
+    assert np.array_equal(trace.tokens, prompts)
+
+
+def test_an_erased_prompt_is_told():
+    low = np.zeros(NODES)
+    prompts = np.array([[0, 1]] * 8)
+    settings = Backtracking(quota=1, stride=2, check_prompt=True, erasable_prompt=2, record=2)
+    trace = draw(settings, low, prompts)
+    greedy = [int(np.argmax(WORLD.laws[0]))]
+    greedy.append(int(np.argmax(WORLD.laws[1 + greedy[0]])))
+    assert np.array_equal(trace.prompt_preserved, np.full(8, greedy == [0, 1]))
+    assert trace.tokens[0, :2].tolist() == greedy
+    assert (trace.quota_left == 0).all() and (trace.backtracks == 1).all()
+    assert trace.fired_lengths.tolist() == [[2, -1]] * 8
+    assert trace.fired[0, 0].tolist() == [0, 1, -1, -1]
+
+
+def test_budgets_are_honoured_and_what_there_is_comes_back():
+    impossible = np.zeros(NODES)
+    trace = draw(Rejection(), impossible, max_calls=25)
+    assert (trace.status == Status.BUDGET).all() and (trace.calls <= 25).all()
+    assert (trace.calls > 20).all()
+    few = draw(VGB(output="first_leaf"), WORLD.noisy, max_verifier_calls=7)
+    assert (few.verifier_calls <= 7).all() and (few.status == Status.BUDGET).any()
+    seen = []
+    late = draw(
+        Rejection(),
+        impossible,
+        np.zeros((24, 0), int),
+        max_calls=10**9,
+        seconds=0.2,
+        segment=10,
+        progress=lambda ended, rows: seen.append((ended, rows)),
+    )
+    assert (late.status == Status.BUDGET).all() and late.calls[:8].min() > 0
+    assert (late.calls[8:] == 0).all() and seen[-1][1] == 24
+    assert (late.tokens[:8] >= -1).all()
+
+
+def test_no_valid_completion():
+    """Said at once where all is known, after a stated number of draws where it is not."""
+    impossible = np.zeros(NODES)
+    for sampler in (ValueGuided(), VGB(output="first_leaf"), VerifierEnumeration()):
+        trace = draw(sampler, impossible)
+        assert (trace.status == Status.FAILED).all() and (trace.lengths == 0).all()
+        assert (trace.calls <= 1).all() and (trace.verifier_calls == 3).all()
+    for sampler in (
+        TokenwiseRejection(redraws=9),
+        ActionLevelRejection(redraws=9),
+        VGB(output="first_leaf", proposals=True, redraws=40),
+    ):
+        trace = draw(sampler, impossible)
+        assert (trace.status == Status.FAILED).all() and (trace.calls <= 40).all()
+
+
+def test_a_zero_probability_token_is_not_accepted_for_ever():
+    """The verifier accepts only a token that the generator never gives."""
+    laws = np.tile([0.5, 0.5, 0.0], (NODES, 1))
+    only = np.zeros(NODES)
+    only[3] = 1
+    trace = draw(TokenwiseRejection(redraws=9), only, generator=Tables(laws))
+    assert (trace.status == Status.FAILED).all() and (trace.calls == 9).all()
+
+
+def test_vgb_walks_back_from_a_dead_end_and_tells_its_path():
+    """0 leads nowhere but looks good; 1 leads to the only valid string."""
+    scores = np.zeros(NODES)
+    scores[1] = scores[2] = 1  # the strings 0 and 1
+    scores[9] = 1  # the string 1 END
+    laws = np.tile([0.5, 0.4, 0.1], (NODES, 1))
+    trace = draw(
+        VGB(output="first_leaf", record=400), scores, generator=Tables(laws), end=END, length=2
+    )
+    assert trace.done.all() and (trace.tokens == [1, END]).all()
+    assert trace.backtracks.sum() > 0
+    for row in range(8):
+        string = []
+        for move in trace.path[row, : trace.moves[row]]:
+            if move >= 0:
+                string.append(int(move))
+            elif move == -1:
+                string.pop()
+        assert string == [1, END]
+
+
+class Broken(eqx.Module):
+    """A generator with a law that does not sum to one, or that is no number."""
+
+    value: float
+
+    @property
+    def vocab(self):
+        return 3
+
+    def begin(self, room):
+        return jnp.zeros(())
+
+    def read(self, memory, n, token):
+        return memory
+
+    def law(self, memory, n):
+        return jnp.log(jnp.array([0.2, 0.2, 0.2]) * self.value)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+class TestBadInput:
+    def test_scores(self):
+        ones = np.ones(NODES)
+        guided = ValueGuided()
+        with pytest.raises(ValueError, match="verifier gave a score that is no finite number"):
+            draw(TokenwiseRejection(), ones * np.nan)
+        with pytest.raises(ValueError, match="verifier gave a negative score"):
+            draw(guided, -ones)
+        with pytest.raises(ValueError, match="score above 1; TokenwiseRejection needs prob"):
+            draw(TokenwiseRejection(), 1.5 * ones)
+        with pytest.raises(ValueError, match="score above the envelope"):
+            draw(ActionLevelRejection(envelope=0.5), ones)
+        assert draw(guided, 1.5 * ones).done.all()  # values may exceed one
+
+    @pytest.mark.parametrize("value", [1.0, float("nan")])
+    def test_laws(self, value):
+        with pytest.raises(ValueError, match="probabilities do not sum to one"):
+            draw(Ancestral(), generator=Broken(value))
+
+    def test_prompts(self):
+        long = np.zeros((8, 5), int)
+        for prompts, options, words in (
+            (long, {}, "prompt 0 has 5 tokens; the string, prompt included, may have at most 4"),
+            (long[0], {}, r"prompts have shape \(5,\)"),
+            (long + 0.5, {}, "dtype float64; they must be integers"),
+            (long[:, :2] + 3, {}, r"prompt 0 has token 3 at index 0; it must be one of 0\.\.2"),
+            (long, {"prompt_lengths": np.full(8, 6)}, "a prompt length is 6"),
+            (long[:, :2], {"length": 0}, "length is 0"),
+            (long[:, :2], {"end": 3}, "the end token is 3"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                draw(Ancestral(), None, prompts, **options)
+        with pytest.raises(ValueError, match="Rejection needs a verifier"):
+            draw(Rejection())
+
+    @pytest.mark.parametrize(
+        "make, words",
+        [
+            (lambda: Backtracking(quota=0), "quota is 0; it must be a whole number of at least 1"),
+            (lambda: Backtracking(stride=0), "stride is 0; it must be a whole number of at"),
+            (lambda: Backtracking(refill="all"), "refill is 'all'; it must be one of argmax,"),
+            (lambda: Backtracking(threshold=2.0), "threshold is 2.0; it must be a number between"),
+            (lambda: Ancestral(temperature=-1.0), "temperature is -1.0; it must be a number of"),
+            (lambda: Ancestral(top_p=1.5), "top_p is 1.5; it must be a number between 0 and 1"),
+            (lambda: Ancestral(top_k=0), "top_k is 0"),
+            (lambda: BestOfN(count=0), "count is 0"),
+            (lambda: BlockBestOfN(), "a block needs a separator or a size"),
+            (lambda: VGB(), "the output 'last' needs a number of steps"),
+            (lambda: VGB(output="leaf"), "output is 'leaf'; it must be one of last, uniform"),
+        ],
+    )
+    def test_settings(self, make, words):
+        with pytest.raises(ValueError, match=words):
+            make()
