@@ -117,16 +117,24 @@ def arrived(spins):
 
 
 def test_the_smallest_are_chosen_uniformly():
-    values = jnp.asarray(np.random.default_rng(0).random((3000, 6)), jnp.float32)
-    chosen = jax.jit(jax.vmap(lambda row: gibbs.smallest(row, jnp.int32(2))))(values)
+    rng = np.random.default_rng(0)
+    bits = jnp.asarray(rng.integers(2**32, size=(3000, 6), dtype=np.uint32))
+    chosen = jax.jit(jax.vmap(lambda row: gibbs.smallest(gibbs.distinct(row), jnp.int32(2))))(bits)
     assert (np.asarray(chosen).sum(axis=1) == 2).all()
     np.testing.assert_allclose(np.asarray(chosen).mean(axis=0), 1 / 3, atol=0.04)
-    assert np.asarray(gibbs.smallest(jnp.zeros(4), jnp.int32(2))).tolist() == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    many = rng.permutation(40).astype(np.uint32)  # found bit by bit
+    for count in (0, 1, 17, 40):
+        found = gibbs.smallest(jnp.asarray(many), jnp.int32(count))
+        np.testing.assert_array_equal(np.asarray(found), many < count)
+
+
+def test_random_words_are_those_of_the_reference():
+    """The first outputs of the authors' C program for the state 1, 2, 3, 4."""
+    state, found = tuple(jnp.array([word], jnp.uint32) for word in (1, 2, 3, 4)), []
+    for _ in range(3):
+        bits, state = gibbs.xoshiro(state)
+        found.append(int(bits[0]))
+    assert found == [641, 1573767, 3222811527]
 
 
 @pytest.mark.usefixtures("unchecked_types")

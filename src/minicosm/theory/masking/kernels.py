@@ -4,8 +4,6 @@ As in the source, and unlike the transition matrices of worlds, a kernel is row-
 `P[x, y]` is the probability of moving from x to y. States are numbered as in `Joint`.
 """
 
-from functools import reduce
-
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -119,7 +117,9 @@ def denoiser_laws(joint: Joint, keep: float) -> Float[np.ndarray, "states N voca
     check_dense(len(joint.probabilities))
     V = joint.vocab
     noise = keep * np.eye(V) + (1 - keep) / V
-    likelihood = reduce(lambda a, b: np.kron(a, b), [noise] * joint.length)  # [y, x]
+    likelihood: np.ndarray = np.ones((1, 1))  # [y, x]
+    for _ in range(joint.length):
+        likelihood = np.kron(likelihood, noise)
     posterior = likelihood * joint.probabilities
     total = posterior.sum(axis=1, keepdims=True)
     tokens = joint.states[:, :, None] == np.arange(V)
