@@ -1,0 +1,150 @@
+"""Tokenwise rejection sampling with backtracking (Algorithm 1), as printed and as released."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, get_args
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
+
+from minicosm.worlds.arrays import check_count
+
+from . import rows as r
+from .settings import Draw, as_number, traced
+from .trace import PADDING, Status
+from .truncation import choose, likeliest, truncate
+
+Refill = Literal["argmax", "index", "none"]
+
+
+class Own(NamedTuple):
+    """What backtracking keeps for a row."""
+
+    quota: Int[Array, ""]
+    refill_to: Int[Array, ""]
+    """The likeliest token is taken until the string has this length."""
+    erased: Int[Array, ""]
+    """Tokens erased so far."""
+    fired: Int[Array, "record room"]
+    fired_lengths: Int[Array, " record"]
+
+
+@traced
+@dataclass(frozen=True, kw_only=True)
+class Backtracking(Draw):
+    """Algorithm 1: after each drawn token, while there is quota, ask the verifier; if the score is
+    below the threshold, erase the last `stride` tokens and refill their places.
+
+        while len(s) < D and last(s) != end:
+            s += draw from O(x + s)
+            if Q > 0 and V(x + s) < threshold:
+                s = s[:max(0, len(s) - B)];  Q -= 1
+                append the likeliest token, once for each erased one
+
+    Without a verifier only the forced backtrack happens. An end token is erased like any other.
+    """
+
+    quota: int = 4
+    """Q: how many backtracks a row may make."""
+    stride: int = 4
+    """B: how many tokens one erases, if there are as many."""
+    threshold: float = 0.5
+    refill: Refill = "argmax"
+    """"argmax" refills the erased places with the likeliest tokens; "none" draws there as
+    everywhere; "index" takes the likeliest token while the string has grown, since the prompt, by
+    less than all tokens erased so far (the released code's rule)."""
+    check_during_refill: bool = False
+    """Whether the verifier is asked about refilled tokens too; then erasures add up."""
+    check_prompt: bool = False
+    """Whether it is asked about the bare prompt before anything is drawn."""
+    erasable_prompt: int | None = 0
+    """How many of the prompt's last tokens may be erased; None: all of them."""
+    once_per_prefix: bool = False
+    """No second backtrack at a prefix at which one was made."""
+    force_first: bool = False
+    """Begin with a backtrack whatever the verifier says; it takes one of the quota."""
+    record: int = field(default=0, metadata={"fixed": True})
+    """How many rejected prefixes of a row the trace keeps; `once_per_prefix` keeps all."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_count("quota", self.quota)
+        check_count("stride", self.stride)
+        check_count("record", self.record, least=0)
+        as_number(self, "threshold", least=0, most=1)
+        if self.erasable_prompt is not None:
+            check_count("erasable_prompt", self.erasable_prompt, least=0)
+        if self.refill not in get_args(Refill):
+            raise ValueError(
+                f"refill is {self.refill!r}; it must be one of {', '.join(get_args(Refill))}"
+            )
+        if self.once_per_prefix and self.record < self.quota:
+            object.__setattr__(self, "record", self.quota)
+
+    @property
+    def needs_verifier(self) -> bool:
+        return False
+
+    def verifier_cost(self, vocab: int) -> int:
+        return 2
+
+    def start(self, task: r.Task, row: r.Row) -> PyTree:
+        zero = jnp.int32(0)
+        room = row.tokens.shape[0]
+        fired = jnp.full((self.record, room), PADDING, jnp.int32)
+        lengths = jnp.full(self.record, PADDING, jnp.int32)
+        return Own(jnp.asarray(self.quota, jnp.int32), zero, zero, fired, lengths)
+
+    def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
+        first = row.steps == 0
+        row = self._check(task, row, first & self.check_prompt, first & self.force_first)
+        log_law, row = r.law(task, row)
+        drawn = choose(key, jnp.exp(truncate(log_law, self)))
+        refilling = self._refilling(task, row)
+        row = r.append(task, row, jnp.where(refilling, likeliest(log_law), drawn))
+        row = self._check(task, row, self.check_during_refill | ~refilling, jnp.bool_(False))
+        return r.finish(row, Status.DONE, r.is_full(task, row))
+
+    def _refilling(self, task: r.Task, row: r.Row) -> Bool[Array, ""]:
+        if self.refill == "argmax":
+            return row.n < row.own.refill_to
+        if self.refill == "index":
+            return row.n - task.prompt_length < row.own.erased
+        return jnp.bool_(False)
+
+    def _check(
+        self, task: r.Task, row: r.Row, ask: Bool[Array, ""], force: Bool[Array, ""]
+    ) -> r.Row:
+        """Ask the verifier about the string, if told to and if there is quota, and backtrack."""
+        own: Own = row.own
+        ask = ask & ~force & (own.quota > 0)
+        if task.verifier is None:
+            rejected = force
+        else:
+            score, row = r.score(task, row, ask, probability=True)
+            rejected = force | (ask & (score < self.threshold))
+        if self.record:
+            room = row.tokens.shape[0]
+            string = jnp.where(jnp.arange(room) < row.n, row.tokens, PADDING)
+            again = jnp.any((own.fired_lengths == row.n) & jnp.all(own.fired == string, -1))
+            rejected &= force | ~(again & self.once_per_prefix)
+            place = jnp.where(rejected, jnp.sum(own.fired_lengths >= 0), self.record)
+            here = jnp.arange(self.record) == place
+            own = own._replace(
+                fired=jnp.where(here[:, None], string, own.fired),
+                fired_lengths=jnp.where(here, row.n, own.fired_lengths),
+            )
+        erasable = task.prompt_length if self.erasable_prompt is None else self.erasable_prompt
+        least = jnp.maximum(task.prompt_length - erasable, 0)
+        shorter = jnp.minimum(jnp.maximum(row.n - self.stride, least), row.n)
+        own = own._replace(
+            quota=own.quota - rejected,
+            refill_to=jnp.where(rejected, jnp.maximum(own.refill_to, row.n), own.refill_to),
+            erased=own.erased + jnp.where(rejected, row.n - shorter, 0),
+        )
+        return r.back(row._replace(own=own), shorter, rejected)
+
+    def report(self, own: Own) -> dict[str, Any]:
+        found: dict[str, Any] = {"quota_left": own.quota}
+        if self.record:
+            found |= {"fired": own.fired, "fired_lengths": own.fired_lengths}
+        return found

@@ -1,0 +1,152 @@
+"""The state of one string while it is sampled, and the few things a sampler may do to it.
+
+A sampler is written for one row. Every step appends at most one token; whatever a step computes for
+a row that has ended is thrown away.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from minicosm.models.protocols import Generator, Verifier
+
+from .trace import Status
+
+# What can be wrong with a generator or a verifier; bits, because several may be.
+LAW, NOT_A_NUMBER, NEGATIVE, ABOVE_ONE, ABOVE_ENVELOPE = 1, 2, 4, 8, 16
+LAW_TOLERANCE = 1e-3  # of the sum of probabilities, in float32
+ONE = 1 + 1e-5
+
+
+class Row(NamedTuple):
+    """One string, the memories of its prefixes, and counters."""
+
+    tokens: Int[Array, " room"]
+    n: Int[Array, ""]
+    """The string is the first n tokens."""
+    memory: PyTree
+    judgement: PyTree
+    """The verifier's memory."""
+    steps: Int[Array, ""]
+    calls: Int[Array, ""]
+    verifier_calls: Int[Array, ""]
+    backtracks: Int[Array, ""]
+    status: Int[Array, ""]
+    fault: Int[Array, ""]
+    own: PyTree
+    """What the sampler keeps for itself."""
+
+
+class Task(NamedTuple):
+    """What one row is to do; the generator and the verifier are the same for all rows."""
+
+    generator: Generator
+    verifier: Verifier | None
+    prompt: Int[Array, " room"]
+    prompt_length: Int[Array, ""]
+    limit: Int[Array, ""]
+    """The largest length of the string, prompt included."""
+    end: Int[Array, ""]
+    """The end token; -1 if there is none."""
+    key: PRNGKeyArray
+
+
+def begin(task: Task, longest: int) -> Row:
+    """The row whose string is the prompt; `longest` is that of the batch's prompts."""
+    room = task.prompt.shape[0]
+    memory = task.generator.begin(room)
+    judgement = None if task.verifier is None else task.verifier.begin(room, memory)
+    zero = jnp.int32(0)
+    running = jnp.int32(Status.RUNNING)
+    row = Row(task.prompt, zero, memory, judgement, *(zero,) * 4, running, zero, None)
+    if longest:
+        # Behind its own prompt a row reads tokens of no meaning, which are overwritten.
+        row, _ = jax.lax.scan(
+            lambda row, token: (append(task, row, token), None), row, task.prompt[:longest]
+        )
+    return row._replace(tokens=task.prompt, n=task.prompt_length)
+
+
+def append(task: Task, row: Row, token: Int[Array, ""], when: Bool[Array, ""] | bool = True) -> Row:
+    """Put `token` behind the string; if not `when`, or if the string is full, change nothing."""
+    grows = jnp.asarray(when) & (row.n < row.tokens.shape[0])
+    last = jnp.maximum(row.n - 1, 0)
+    # Reading the last token again changes nothing.
+    at = jnp.where(grows, row.n, last)
+    token = jnp.where(grows, token, row.tokens[last])
+    memory = task.generator.read(row.memory, at, token)
+    judgement = row.judgement
+    if task.verifier is not None:
+        judgement = task.verifier.read(judgement, at, token, memory)
+    here = jnp.arange(row.tokens.shape[0]) == at
+    return row._replace(
+        tokens=jnp.where(here, token, row.tokens),
+        n=row.n + grows,
+        memory=memory,
+        judgement=judgement,
+    )
+
+
+def law(
+    task: Task, row: Row, when: Bool[Array, ""] | bool = True
+) -> tuple[Float[Array, " V"], Row]:
+    """Log-probabilities of the next token; one call of the generator."""
+    answer = task.generator.law(row.memory, row.n)
+    wrong = ~(jnp.abs(jnp.sum(jnp.exp(answer)) - 1) <= LAW_TOLERANCE)
+    row = add(row, calls=jnp.asarray(when))
+    return answer, blame(row, LAW, wrong & when)
+
+
+def score(
+    task: Task, row: Row, when: Bool[Array, ""] | bool = True, *, probability: bool
+) -> tuple[Float[Array, ""], Row]:
+    """The verifier's score of the string; one call of the verifier, if `when`."""
+    assert task.verifier is not None
+    answer = task.verifier.score(row.judgement, row.n)
+    return answer, judge(add(row, verifier_calls=jnp.asarray(when)), answer, when, probability)
+
+
+def children(task: Task, row: Row, *, probability: bool) -> tuple[Float[Array, " V"], Row]:
+    """The scores of the string with each token behind it; V calls of the verifier. Not counted."""
+
+    def one(token):
+        longer = append(task, row, token)
+        assert task.verifier is not None
+        return task.verifier.score(longer.judgement, longer.n)
+
+    return jax.vmap(one)(jnp.arange(task.generator.vocab, dtype=jnp.int32)), row
+
+
+def judge(
+    row: Row, answer: Float[Array, "*n"], when: Bool[Array, "*n"] | bool, probability: bool
+) -> Row:
+    """Note what is wrong with scores that count."""
+    row = blame(row, NOT_A_NUMBER, jnp.any(~jnp.isfinite(answer) & when))
+    row = blame(row, NEGATIVE, jnp.any((answer < 0) & when))
+    return blame(row, ABOVE_ONE, jnp.any((answer > ONE) & when)) if probability else row
+
+
+def blame(row: Row, what: int, wrong: Bool[Array, ""]) -> Row:
+    return row._replace(fault=row.fault | jnp.where(wrong, what, 0))
+
+
+def add(row: Row, **counts: Any) -> Row:
+    """Add to counters."""
+    return row._replace(**{k: getattr(row, k) + jnp.int32(v) for k, v in counts.items()})
+
+
+def is_full(task: Task, row: Row) -> Bool[Array, ""]:
+    """Whether the string is complete: it has its full length, or ends in the end token."""
+    last = row.tokens[jnp.maximum(row.n - 1, 0)]
+    return (row.n >= task.limit) | ((row.n > 0) & (last == task.end))
+
+
+def finish(row: Row, status: Status, when: Bool[Array, ""]) -> Row:
+    return row._replace(status=jnp.where(when, jnp.int32(status), row.status))
+
+
+def back(row: Row, n: Int[Array, ""], when: Bool[Array, ""]) -> Row:
+    """Go back to the first n tokens, if `when`; counted as one backtrack."""
+    return add(row._replace(n=jnp.where(when, n, row.n)), backtracks=when)

@@ -1,0 +1,69 @@
+"""Settings of samplers: frozen dataclasses whose numbers a compiled program takes as inputs, so that
+a grid of quotas, strides and temperatures is one program."""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import jax
+
+from minicosm.worlds.arrays import check_count
+
+Class = TypeVar("Class", bound=type)
+
+
+def traced(cls: Class) -> Class:
+    """Make a frozen dataclass a pytree: its numbers and booleans are leaves, its texts and the fields
+    with metadata `fixed` are part of the program."""
+    names = [field.name for field in fields(cls)]
+    fixed = {f.name for f in fields(cls) if f.metadata.get("fixed")}
+
+    def flatten(settings):
+        values = {name: getattr(settings, name) for name in names}
+        constant = {n for n, v in values.items() if n in fixed or isinstance(v, str)}
+        leaves = [v for name, v in values.items() if name not in constant]
+        return leaves, tuple((name, values[name] if name in constant else Leaf) for name in names)
+
+    def unflatten(aux, leaves):
+        # Past `__init__`: under a trace, and inside JAX, leaves are no numbers that can be checked.
+        settings, leaves = object.__new__(cls), iter(leaves)
+        for name, value in aux:
+            object.__setattr__(settings, name, next(leaves) if value is Leaf else value)
+        return settings
+
+    jax.tree_util.register_pytree_node(cls, flatten, unflatten)
+    return cls
+
+
+class Leaf:
+    """Stands for a field that is a leaf."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """How a token is drawn from a law: temperature first, then top-k, then nucleus.
+
+    The law becomes `p^(1/T)` normalised, then its `top_k` likeliest tokens, then the smallest head
+    whose mass reaches `top_p` (always at least one token), normalised again. Temperature 0 and
+    `top_p` 0 both mean the likeliest token. Among equals the lowest id comes first.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 1.0
+
+    def __post_init__(self):
+        as_number(self, "temperature", least=0)
+        if self.top_k is not None:
+            check_count("top_k", self.top_k)
+        as_number(self, "top_p", least=0, most=1)
+
+
+def as_number(settings: Any, name: str, least: float, most: float = math.inf) -> None:
+    """Store a field as a float, or raise unless it is a finite number in [least, most]."""
+    value = getattr(settings, name)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and math.isfinite(value) and least <= value <= most):
+        bound = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+        raise ValueError(f"{name} is {value!r}; it must be a number {bound}")
+    object.__setattr__(settings, name, float(value))

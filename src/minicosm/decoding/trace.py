@@ -1,0 +1,68 @@
+"""What a sampler returns."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+PADDING = -1
+
+
+class Status(IntEnum):
+    """How a row ended."""
+
+    RUNNING = -1
+    """Only inside a sampler."""
+    DONE = 0
+    """The string is complete: it has its full length, or ends in the end token."""
+    FAILED = 1
+    """The sampler found no continuation that its rule accepts."""
+    BUDGET = 2
+    """The budget of calls or of time was spent; the string is what there was."""
+    INTERIOR = 3
+    """VGB stopped at an unfinished string, and was not asked to run again."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Strings, one a row, and what they cost. Arrays are NumPy's."""
+
+    tokens: Int[np.ndarray, "batch room"]
+    """The strings, prompts included; -1 behind their end."""
+    lengths: Int[np.ndarray, " batch"]
+    prompt_lengths: Int[np.ndarray, " batch"]
+    calls: Int[np.ndarray, " batch"]
+    """Next-token laws that the generator was asked for, one prefix each."""
+    verifier_calls: Int[np.ndarray, " batch"]
+    backtracks: Int[np.ndarray, " batch"]
+    """Times that tokens were taken back: backtracks, rejected tokens, restarts, moves to a parent."""
+    status: Int[np.ndarray, " batch"]
+    """Values of `Status`."""
+    prompt_preserved: Bool[np.ndarray, " batch"]
+    """Whether the string still begins with its prompt."""
+    quota_left: Int[np.ndarray, " batch"] | None = None
+    """Backtracking: how many backtracks were still allowed."""
+    fired: Int[np.ndarray, "batch record room"] | None = None
+    """Backtracking: the prefixes that were rejected, in order; -1 behind their end."""
+    fired_lengths: Int[np.ndarray, "batch record"] | None = None
+    """Their lengths; -1 where nothing is recorded."""
+    score: Float[np.ndarray, " batch"] | None = None
+    """Best-of-n: the score of the string that was kept."""
+    moves: Int[np.ndarray, " batch"] | None = None
+    """VGB: steps of the walk, those that stay included."""
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def done(self) -> Bool[np.ndarray, " batch"]:
+        return self.status == Status.DONE
+
+    def string(self, row: int) -> Int[np.ndarray, " n"]:
+        """The string of one row, without padding."""
+        return self.tokens[row, : self.lengths[row]]
+
+    def completion(self, row: int) -> Int[np.ndarray, " n"]:
+        """What stands behind the prompt's place in one row."""
+        return self.tokens[row, self.prompt_lengths[row] : self.lengths[row]]

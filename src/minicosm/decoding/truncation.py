@@ -1,0 +1,55 @@
+"""Temperature, top-k and nucleus, and one draw from a law."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from .settings import Draw
+
+PAIRWISE = 64  # vocabularies up to this size are ranked by comparing all pairs: no sort
+
+
+def truncate(log_law: Float[Array, " V"], draw: Draw) -> Float[Array, " V"]:
+    """Log-probabilities after temperature, top-k and nucleus; see `Draw`."""
+    cold = draw.temperature == 0
+    law = jax.nn.softmax(log_law / jnp.where(cold, 1, draw.temperature))
+    rank, before = _ranks(law)
+    # Rounding may bring the mass before the last tokens to one: a nucleus of one keeps all.
+    kept = (before < draw.top_p) | (draw.top_p >= 1)
+    if draw.top_k is not None:
+        # The nucleus is that of the top-k law: masses before a token are relative to what is left.
+        heads = jnp.sum(jnp.where(rank < draw.top_k, law, 0))
+        kept = (before < draw.top_p * heads) | (draw.top_p >= 1)
+        kept &= rank < draw.top_k
+    kept = jnp.where(cold, rank == 0, kept | (rank == 0))
+    law = jnp.where(kept, law, 0)
+    return jnp.log(law) - jnp.log(jnp.sum(law))
+
+
+def _ranks(law: Float[Array, " V"]) -> tuple[Int[Array, " V"], Float[Array, " V"]]:
+    """How many tokens come before each one in order of probability, and their mass."""
+    size = law.shape[0]
+    if size <= PAIRWISE:
+        index = jnp.arange(size)
+        ahead = (law > law[:, None]) | ((law == law[:, None]) & (index < index[:, None]))
+        return jnp.sum(ahead, -1), jnp.sum(jnp.where(ahead, law, 0), -1)
+    order = jnp.argsort(-law, stable=True)
+    mass = jnp.cumsum(law[order])
+    before = jnp.concatenate([jnp.zeros(1, law.dtype), mass[:-1]])
+    back = jnp.argsort(order)
+    return back, before[back]
+
+
+def choose(key: PRNGKeyArray, weights: Float[Array, " n"]) -> Int[Array, ""]:
+    """Draw index i with probability proportional to `weights[i] >= 0`, by one uniform number.
+
+    An index of weight zero is never drawn; the weights must not all be zero.
+    """
+    mass = jnp.cumsum(weights)
+    level = jax.random.uniform(key, (), mass.dtype) * mass[-1]
+    return jnp.argmax(mass > level).astype(jnp.int32)
+
+
+def likeliest(log_law: Float[Array, " V"]) -> Int[Array, ""]:
+    """The token of largest probability; the lowest id among equals."""
+    return jnp.argmax(log_law).astype(jnp.int32)

@@ -1,0 +1,223 @@
+"""Verifiers: what scores unfinished strings.
+
+Every memory here holds one entry for each prefix: entry n is about the first n tokens.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from minicosm.models.cached import Memory
+from minicosm.models.protocols import Verifier
+from minicosm.worlds.arrays import AnyArray, check_count
+
+
+class ProbeVerifier(eqx.Module):
+    """A probe on the hidden state of the string's last token in a `CachedTransformer`.
+
+    The probe is `x W_1 + b_1`, ReLU, `x W_2 + b_2`, ... with `weights[i]` of shape (in, out); the
+    last has one output, whose sigmoid is the score, or two, of whose softmax class 1 ("correct") is.
+    `place` says which of the generator's `keep` it looks at (its index there); None is what the
+    output matrix reads, that is the last layer, normalised.
+    """
+
+    weights: tuple[Float[AnyArray, "_ _"], ...]
+    biases: tuple[Float[AnyArray, " _"], ...]
+    place: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        if len(self.weights) != len(self.biases) or not self.weights:
+            raise ValueError(
+                f"the probe has {len(self.weights)} matrices and {len(self.biases)} biases; "
+                "it must have as many of both, and at least one"
+            )
+        if self.weights[-1].shape[-1] not in (1, 2):
+            raise ValueError(
+                f"the probe has {self.weights[-1].shape[-1]} outputs; it must have one or two"
+            )
+
+    def probability(self, hidden: Float[Array, " E"]) -> Float[Array, ""]:
+        """The score of a hidden state."""
+        x = hidden
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            x = (jax.nn.relu(x) if i else x) @ jnp.asarray(weight) + jnp.asarray(bias)
+        return jax.nn.sigmoid(x[0] if x.shape[0] == 1 else x[1] - x[0])
+
+    def begin(self, room: int, source: Memory) -> Float[Array, " rows"]:
+        scores = jnp.zeros(room + 1, source.hidden.dtype)
+        return scores.at[0].set(self.probability(self._state(source, jnp.int32(0))))
+
+    def read(
+        self,
+        memory: Float[Array, " rows"],
+        n: Int[Array, ""],
+        token: Int[Array, ""],
+        source: Memory,
+    ) -> Float[Array, " rows"]:
+        return _put(memory, n + 1, self.probability(self._state(source, n + 1)))
+
+    def score(self, memory: Float[Array, " rows"], n: Int[Array, ""]) -> Float[Array, ""]:
+        return memory[n]
+
+    def _state(self, source: Memory, n: Int[Array, ""]) -> Float[Array, " E"]:
+        rows = source.hidden if self.place is None else source.streams[self.place]
+        return rows[n]
+
+
+class Brackets(NamedTuple):
+    """About every prefix of a string of brackets."""
+
+    tokens: Int[Array, " room"]
+    depths: Int[Array, " rows"]
+    tops: Int[Array, " rows"]
+    """How many tokens stand before the last open bracket; -1 if there is none."""
+    alive: Bool[Array, " rows"]
+
+
+class DyckVerifier(eqx.Module):
+    """1 if the string can be completed to `brackets` balanced brackets and the end token, else 0.
+
+    Type t has the open token 2t and the closed token 2t + 1. Every bracket must close the last open
+    one, the depth must stay at most `max_depth` and at most the number of brackets left, and the end
+    token must stand behind the last bracket and nowhere else. `start`, if the strings have such a
+    token, must be their first.
+    """
+
+    types: int = eqx.field(static=True)
+    brackets: int = eqx.field(static=True)
+    end: int | None = eqx.field(static=True, default=None)
+    start: int | None = eqx.field(static=True, default=None)
+    max_depth: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        check_count("types", self.types)
+        check_count("brackets", self.brackets, least=0)
+
+    def begin(self, room: int, source: PyTree) -> Brackets:
+        possible = self.brackets % 2 == 0
+        return Brackets(
+            jnp.zeros(room, jnp.int32),
+            jnp.zeros(room + 1, jnp.int32),
+            jnp.full(room + 1, -1, jnp.int32),
+            jnp.full(room + 1, possible),
+        )
+
+    def read(
+        self, memory: Brackets, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
+    ) -> Brackets:
+        tokens, depths, tops, alive = memory
+        shift = 0 if self.start is None else 1
+        made = n - shift  # brackets before this token
+        depth, top = depths[n], tops[n]
+        is_bracket = (token >= 0) & (token < 2 * self.types)
+        opens = is_bracket & (token % 2 == 0)
+        closes = is_bracket & (token % 2 == 1)
+        matches = (top >= 0) & (tokens[jnp.maximum(top, 0)] == token - 1)
+        deeper = depth + jnp.where(opens, 1, jnp.where(closes, -1, 0))
+        fits = (deeper <= self.brackets - made - 1) & (deeper >= 0)
+        if self.max_depth is not None:
+            fits &= deeper <= self.max_depth
+        right = is_bracket & (made >= 0) & fits & (opens | matches)
+        if self.end is not None:
+            right |= (token == self.end) & (made == self.brackets) & (depth == 0)
+        if self.start is not None:
+            right |= (token == self.start) & (n == 0)
+        below = tops[jnp.maximum(top, 0)]  # the last open bracket before `top` was opened
+        new_top = jnp.where(opens, n, jnp.where(closes & (top >= 0), below, top))
+        return Brackets(
+            _put(tokens, n, token),
+            _put(depths, n + 1, deeper),
+            _put(tops, n + 1, new_top),
+            _put(alive, n + 1, alive[n] & right),
+        )
+
+    def score(self, memory: Brackets, n: Int[Array, ""]) -> Float[Array, ""]:
+        return memory.alive[n].astype(jnp.result_type(float))
+
+
+class CallableVerifier(eqx.Module):
+    """`function(tokens, n)` is the score of the first n of `tokens`; what stands behind them means
+    nothing. The function must be one that JAX can trace."""
+
+    function: Callable[[Int[Array, " room"], Int[Array, ""]], Any]
+
+    def begin(self, room: int, source: PyTree) -> Int[Array, " room"]:
+        return jnp.zeros(room, jnp.int32)
+
+    def read(
+        self,
+        memory: Int[Array, " room"],
+        n: Int[Array, ""],
+        token: Int[Array, ""],
+        source: PyTree,
+    ) -> Int[Array, " room"]:
+        return _put(memory, n, token)
+
+    def score(self, memory: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, ""]:
+        return jnp.asarray(self.function(memory, n), jnp.result_type(float))
+
+
+class Chance(NamedTuple):
+    """A hash of every prefix, its score, and how many tokens were read."""
+
+    hashes: PyTree
+    scores: Float[Array, " rows"]
+    reads: Int[Array, ""]
+
+
+class RandomVerifier(eqx.Module):
+    """Scores that are uniform on [0, 1) and know nothing: the control for "any backtracking".
+
+    A score depends on the key, on the string and on how many tokens the row has read, so that a
+    string that is made a second time is scored anew.
+    """
+
+    key: PRNGKeyArray
+
+    def begin(self, room: int, source: PyTree) -> Chance:
+        return Chance(
+            jax.random.key_data(jnp.broadcast_to(self.key, (room + 1,))),
+            jnp.full(room + 1, jax.random.uniform(self.key)),
+            jnp.int32(0),
+        )
+
+    def read(
+        self, memory: Chance, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
+    ) -> Chance:
+        string = jax.random.fold_in(jax.random.wrap_key_data(memory.hashes[n]), token)
+        number = jax.random.uniform(jax.random.fold_in(string, memory.reads))
+        hashes = _put(memory.hashes, n + 1, jax.random.key_data(string))
+        return Chance(hashes, _put(memory.scores, n + 1, number), memory.reads + 1)
+
+    def score(self, memory: Chance, n: Int[Array, ""]) -> Float[Array, ""]:
+        return memory.scores[n]
+
+
+class Thresholded(eqx.Module):
+    """1 where another verifier's score is at least the threshold, else 0."""
+
+    verifier: Verifier
+    threshold: float | Float[AnyArray, ""]
+
+    def begin(self, room: int, source: PyTree) -> PyTree:
+        return self.verifier.begin(room, source)
+
+    def read(
+        self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
+    ) -> PyTree:
+        return self.verifier.read(memory, n, token, source)
+
+    def score(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, ""]:
+        score = self.verifier.score(memory, n)
+        passed = jnp.where(score >= self.threshold, 1.0, 0.0)
+        return jnp.where(jnp.isnan(score), jnp.nan, passed)
+
+
+def _put(rows: Array, at: Int[Array, ""], new: Array) -> Array:
+    """`rows` with row `at` replaced, by a select: under `vmap` that is no loop over the batch."""
+    here = (jnp.arange(rows.shape[0]) == at).reshape(-1, *(1,) * (rows.ndim - 1))
+    return jnp.where(here, jnp.asarray(new, rows.dtype), rows)

@@ -1,0 +1,200 @@
+"""A causal Transformer that reads one token at a time and remembers what it computed.
+
+It uses the layers of `Transformer`, unchanged, on one row; only what the row reads comes from the
+memory. The row at position s reads the keys and values of positions 0..s, and those of positions
+behind it are overwritten before they are read: this is why going back is a smaller n.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from minicosm.worlds.arrays import AnyArray, check_count
+
+from .config import TransformerConfig
+from .layers import Attention
+from .positions import rotate, sinusoids
+from .transformer import Transformer
+
+
+class Memory(NamedTuple):
+    """What was computed for the start token and the tokens behind it; row n is after n tokens."""
+
+    keys: Float[Array, "layers rows H D"]
+    values: Float[Array, "layers rows H D"]
+    streams: Float[Array, "kept rows E"]
+    """The residual stream after l layers, for the l in `keep`; as `Transformer.trace(...).hidden`."""
+    hidden: Float[Array, "rows E"]
+    """What the output matrix reads; as `Transformer.hidden`."""
+    logits: Float[Array, "rows V"]
+
+
+class CachedTransformer(eqx.Module):
+    """A `Generator` around a causal `Transformer`, whose strings stand behind the token `start`.
+
+    `law(memory, n)` is the `log_softmax` of `model.next_logits` of the start token and the first n
+    tokens, at its last row. `keep` names layers whose residual stream the memory holds besides, for
+    verifiers that look at it (0: embeddings; `config.layers`: the last layer, not yet normalised).
+    """
+
+    model: Transformer
+    start: int = eqx.field(static=True)
+    keep: tuple[int, ...] = eqx.field(static=True, default=())
+
+    def __check_init__(self):
+        config = self.model.config
+        if not config.causal:
+            raise ValueError("this model reads ahead; a generator needs a config with causal=True")
+        rows = config.vocab + config.extra_inputs
+        if not 0 <= self.start < rows:
+            raise ValueError(f"the start token is {self.start}; it must be one of 0..{rows - 1}")
+        for layer in self.keep:
+            if not 0 <= layer <= config.layers:
+                raise ValueError(
+                    f"keep has layer {layer}; this model has the layers 0..{config.layers}"
+                )
+
+    @property
+    def vocab(self) -> int:
+        return self.model.vocab
+
+    @property
+    def context(self) -> int | None:
+        """The largest number of tokens of a string; None if there is no limit."""
+        config = self.model.config
+        return config.max_length - 1 if config.positions == "learned" else None
+
+    def begin(self, room: int) -> Memory:
+        """The memory of the empty string: the start token has been read."""
+        check_count("room", room, least=0)
+        if self.context is not None and room > self.context:
+            raise ValueError(
+                f"there must be room for {room} tokens behind the start token; "
+                f"this model has {self.model.config.max_length} learned positions"
+            )
+        config, kind = self.model.config, jnp.asarray(self.model.token_embedding).dtype
+        rows = room + 1
+        computed = kind if config.compute is None else jnp.dtype(config.compute)
+        pairs = jnp.zeros((config.layers, rows, config.heads, config.size_of_head), computed)
+        memory = Memory(
+            pairs,
+            pairs,
+            jnp.zeros((len(self.keep), rows, config.width), kind),
+            jnp.zeros((rows, config.width), kind),
+            jnp.zeros((rows, config.vocab), kind),
+        )
+        return self._read(memory, jnp.int32(0), jnp.int32(self.start))
+
+    def read(self, memory: Memory, n: Int[Array, ""], token: Int[Array, ""]) -> Memory:
+        """The memory once `token` stands behind the first n tokens."""
+        return self._read(memory, n + 1, token)
+
+    def law(self, memory: Memory, n: Int[Array, ""]) -> Float[Array, " V"]:
+        """Log-probabilities of the token behind the first n."""
+        return jax.nn.log_softmax(_row(memory.logits, n))
+
+    def _read(self, memory: Memory, at: Int[Array, ""], token: Int[Array, ""]) -> Memory:
+        """Put `token` at position `at`."""
+        model, config = self.model, self.model.config
+        rows = memory.hidden.shape[0]
+        x = self._positioned(token, at, rows)
+        here = jnp.arange(rows) == at
+        past = jnp.arange(rows) <= at
+
+        def step(x, layer_and_pairs):
+            layer, keys, values = layer_and_pairs
+            recall = Recall(layer.attention, keys, values, here, past, at)
+            layer = eqx.tree_at(lambda whole: whole.attention, layer, recall)
+            y, pairs = layer(config, x, None, None)
+            return y, (x[0], *pairs)
+
+        layers = jax.tree.map(jnp.asarray, model.layers)
+        x, (below, keys, values) = jax.lax.scan(
+            step, x, (layers, memory.keys, memory.values), unroll=config.unroll
+        )
+        streams = memory.streams
+        if self.keep:
+            every = jnp.concatenate([below, x])
+            streams = _put(streams, every[jnp.asarray(self.keep)][:, None], here[:, None])
+        x = x if model.final_norm is None else model.final_norm(config, x)
+        return Memory(
+            keys,
+            values,
+            streams,
+            _put(memory.hidden, x, here[:, None]),
+            _put(memory.logits, model.readout(x), here[:, None]),
+        )
+
+    def _positioned(
+        self, token: Int[Array, ""], at: Int[Array, ""], rows: int
+    ) -> Float[Array, "1 E"]:
+        """The token's embedding with its position, as the first layer of `Transformer` reads it."""
+        model, config = self.model, self.model.config
+        embedding = jnp.asarray(model.token_embedding)
+        x = _row(embedding, token)
+        if model.position_embedding is not None:
+            x = x + _row(jnp.asarray(model.position_embedding), at)
+        if model.position_scale is not None:
+            waves = jnp.asarray(sinusoids(rows, config.width), x.dtype)
+            x = x + model.position_scale * _row(waves, at)
+        if model.position_direction is not None:
+            x = x + (at.astype(x.dtype) / config.max_length) * jnp.asarray(model.position_direction)
+        return (x if model.embedding_norm is None else model.embedding_norm(config, x))[None]
+
+
+class Recall(eqx.Module):
+    """Attention of one row to itself and to remembered rows, in the place of a layer's own.
+
+    It is called as `Attention` is, and returns the memory's new keys and values where that returns
+    its weights.
+    """
+
+    attention: Attention
+    keys: Float[Array, "rows H D"]
+    values: Float[Array, "rows H D"]
+    here: Bool[Array, " rows"]
+    past: Bool[Array, " rows"]
+    at: Int[Array, ""]
+
+    def __call__(
+        self,
+        config: TransformerConfig,
+        x: Float[Array, "1 E"],
+        visible: None,
+        key: None,
+        keep_weights: bool = False,
+        at: None = None,
+    ) -> tuple[Float[Array, "1 E"], tuple[Float[Array, "rows H D"], Float[Array, "rows H D"]]]:
+        precise, kind = x.dtype, self.keys.dtype
+        projected = self.attention._project(x.astype(kind), slice(None))
+        query, new_key, new_value = projected[:, 0], projected[:, 1], projected[:, 2]
+        if config.positions == "rotary":
+            where, rows = self.at[None], self.keys.shape[0]
+            query = rotate(query, config.rotary_base, rows, where)
+            new_key = rotate(new_key, config.rotary_base, rows, where)
+        keys = _put(self.keys, new_key, self.here[:, None, None])
+        values = _put(self.values, new_value, self.here[:, None, None])
+        logits = jnp.sum((query * config.scale).astype(precise) * keys.astype(precise), -1)
+        logits = jnp.where(self.past[:, None], logits, jnp.finfo(precise).min)
+        weights = jnp.exp(logits - logits.max(0))
+        mixed = jnp.sum(weights[..., None] * values.astype(precise), 0) / weights.sum(0)[:, None]
+        y = jnp.einsum("hd,hde->e", mixed.astype(kind), jnp.asarray(self.attention.out, kind))
+        y = y.astype(precise)
+        if self.attention.out_bias is not None:
+            y = y + self.attention.out_bias
+        return y[None], (keys, values)
+
+
+def _put(
+    rows: Float[Array, "..."], new: Float[Array, "..."], here: Bool[Array, "..."]
+) -> Float[Array, "..."]:
+    """`rows` with the row `here` replaced. A select: under `vmap`, indices would become a scatter,
+    which XLA's CPU compiler turns into a loop over the batch."""
+    return jnp.where(here, new.astype(rows.dtype), rows)
+
+
+def _row(rows: Float[AnyArray, "n *rest"], at: Int[Array, ""]) -> Float[Array, "*rest"]:
+    return jax.lax.dynamic_index_in_dim(jnp.asarray(rows), at, keepdims=False)
