@@ -2,8 +2,12 @@
 
 from .ancestral import Ancestral
 from .backtracking import Backtracking
-from .engine import sample
+from .blocks import BlockBestOfN
+from .engine import Sampler, sample
+from .settings import Draw
+from .tokenwise import ActionLevelRejection, TokenwiseRejection, ValueGuided, VerifierEnumeration
 from .trace import PADDING, Status, Trace
+from .truncation import Truncated, truncate
 from .verifiers import (
     CallableVerifier,
     DyckVerifier,
@@ -11,17 +15,31 @@ from .verifiers import (
     RandomVerifier,
     Thresholded,
 )
+from .vgb import VGB
+from .whole_strings import BestOfN, Rejection
 
 __all__ = [
     "PADDING",
+    "VGB",
+    "ActionLevelRejection",
     "Ancestral",
     "Backtracking",
+    "BestOfN",
+    "BlockBestOfN",
     "CallableVerifier",
+    "Draw",
     "DyckVerifier",
     "ProbeVerifier",
     "RandomVerifier",
+    "Rejection",
+    "Sampler",
     "Status",
     "Thresholded",
+    "TokenwiseRejection",
     "Trace",
+    "Truncated",
+    "ValueGuided",
+    "VerifierEnumeration",
     "sample",
+    "truncate",
 ]

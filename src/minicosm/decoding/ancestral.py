@@ -29,8 +29,8 @@ class Ancestral(Draw):
         row = r.append(task, row, choose(key, jnp.exp(truncate(log_law, self))))
         return r.finish(row, Status.DONE, r.is_full(task, row))
 
-    def verifier_cost(self, vocab: int) -> int:
-        return 0
+    def cost(self, vocab: int) -> tuple[int, int]:
+        return 1, 0
 
     def report(self, own: PyTree) -> dict[str, Any]:
         return {}

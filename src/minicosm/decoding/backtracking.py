@@ -84,8 +84,8 @@ class Backtracking(Draw):
     def needs_verifier(self) -> bool:
         return False
 
-    def verifier_cost(self, vocab: int) -> int:
-        return 2
+    def cost(self, vocab: int) -> tuple[int, int]:
+        return 1, 2
 
     def start(self, task: r.Task, row: r.Row) -> PyTree:
         zero = jnp.int32(0)

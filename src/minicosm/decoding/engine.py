@@ -36,8 +36,8 @@ class Sampler(Protocol):
         """What happens to a running row."""
         ...
 
-    def verifier_cost(self, vocab: int) -> int:
-        """The largest number of verifier calls in a step."""
+    def cost(self, vocab: int) -> tuple[int, int]:
+        """The largest numbers of generator and of verifier calls in a step."""
         ...
 
     def report(self, own: PyTree) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def sample(
     max_calls: int = MAX_CALLS,
     max_verifier_calls: int | None = None,
     seconds: float | None = None,
-    chunk: int = 1024,
+    chunk: int = 256,
     segment: int = 256,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trace:
@@ -142,7 +142,7 @@ def _begin(sampler, generator, verifier, each, key, end, longest):
 def _advance(sampler, generator, verifier, each, key, end, state, budget, segment):
     """At most `segment` steps; also the number of rows that still run."""
     tasks, axes = _tasks(generator, verifier, each, key, end)
-    cost = jnp.array([1, sampler.verifier_cost(generator.vocab)])
+    cost = jnp.array(sampler.cost(generator.vocab))
 
     def one(task, row):
         spent = jnp.any(jnp.stack([row.calls, row.verifier_calls]) + cost > budget)

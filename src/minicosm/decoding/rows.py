@@ -108,15 +108,20 @@ def score(
     return answer, judge(add(row, verifier_calls=jnp.asarray(when)), answer, when, probability)
 
 
-def children(task: Task, row: Row, *, probability: bool) -> tuple[Float[Array, " V"], Row]:
-    """The scores of the string with each token behind it; V calls of the verifier. Not counted."""
+def children(
+    task: Task, row: Row, when: Bool[Array, ""] | bool = True
+) -> tuple[Float[Array, " V"], Row]:
+    """The scores of the string with each token behind it; V calls of the verifier, if `when`."""
+    vocab = task.generator.vocab
 
     def one(token):
         longer = append(task, row, token)
         assert task.verifier is not None
         return task.verifier.score(longer.judgement, longer.n)
 
-    return jax.vmap(one)(jnp.arange(task.generator.vocab, dtype=jnp.int32)), row
+    answers = jax.vmap(one)(jnp.arange(vocab, dtype=jnp.int32))
+    row = add(row, verifier_calls=jnp.where(when, vocab, 0))
+    return answers, judge(row, answers, when, False)
 
 
 def judge(

@@ -39,6 +39,7 @@ class Leaf:
     """Stands for a field that is a leaf."""
 
 
+@traced
 @dataclass(frozen=True, kw_only=True)
 class Draw:
     """How a token is drawn from a law: temperature first, then top-k, then nucleus.

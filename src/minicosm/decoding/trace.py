@@ -50,7 +50,9 @@ class Trace:
     score: Float[np.ndarray, " batch"] | None = None
     """Best-of-n: the score of the string that was kept."""
     moves: Int[np.ndarray, " batch"] | None = None
-    """VGB: steps of the walk, those that stay included."""
+    """VGB: steps of the walk, those that stay and those of reruns included."""
+    path: Int[np.ndarray, "batch record"] | None = None
+    """VGB: the first moves: a token, -1 to the parent, -2 to stay, -3 where nothing is recorded."""
 
     def __len__(self) -> int:
         return len(self.lengths)

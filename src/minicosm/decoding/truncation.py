@@ -1,8 +1,11 @@
 """Temperature, top-k and nucleus, and one draw from a law."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from minicosm.models.protocols import Generator
 
 from .settings import Draw
 
@@ -53,3 +56,27 @@ def choose(key: PRNGKeyArray, weights: Float[Array, " n"]) -> Int[Array, ""]:
 def likeliest(log_law: Float[Array, " V"]) -> Int[Array, ""]:
     """The token of largest probability; the lowest id among equals."""
     return jnp.argmax(log_law).astype(jnp.int32)
+
+
+class Truncated(eqx.Module):
+    """A generator whose laws are another's after temperature, top-k and nucleus."""
+
+    generator: Generator
+    draw: Draw
+
+    @property
+    def vocab(self) -> int:
+        return self.generator.vocab
+
+    @property
+    def context(self) -> int | None:
+        return getattr(self.generator, "context", None)
+
+    def begin(self, room: int) -> PyTree:
+        return self.generator.begin(room)
+
+    def read(self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""]) -> PyTree:
+        return self.generator.read(memory, n, token)
+
+    def law(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, " V"]:
+        return truncate(self.generator.law(memory, n), self.draw)

@@ -23,8 +23,9 @@ from .transformer import Transformer
 class Memory(NamedTuple):
     """What was computed for the start token and the tokens behind it; row n is after n tokens."""
 
-    keys: Float[Array, "layers rows H D"]
-    values: Float[Array, "layers rows H D"]
+    keys: tuple[Float[Array, "H rows D"], ...]
+    """One array for each layer: stacked, they would be turned about at every step of a batch."""
+    values: tuple[Float[Array, "H rows D"], ...]
     streams: Float[Array, "kept rows E"]
     """The residual stream after l layers, for the l in `keep`; as `Transformer.trace(...).hidden`."""
     hidden: Float[Array, "rows E"]
@@ -78,7 +79,8 @@ class CachedTransformer(eqx.Module):
         config, kind = self.model.config, jnp.asarray(self.model.token_embedding).dtype
         rows = room + 1
         computed = kind if config.compute is None else jnp.dtype(config.compute)
-        pairs = jnp.zeros((config.layers, rows, config.heads, config.size_of_head), computed)
+        empty = jnp.zeros((config.heads, rows, config.size_of_head), computed)
+        pairs = (empty,) * config.layers
         memory = Memory(
             pairs,
             pairs,
@@ -104,25 +106,24 @@ class CachedTransformer(eqx.Module):
         here = jnp.arange(rows) == at
         past = jnp.arange(rows) <= at
 
-        def step(x, layer_and_pairs):
-            layer, keys, values = layer_and_pairs
-            recall = Recall(layer.attention, keys, values, here, past, at)
+        keys, values, below = [], [], []
+        for i in range(config.layers):
+            below.append(x)
+            layer = jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf)[i], model.layers)
+            recall = Recall(layer.attention, memory.keys[i], memory.values[i], here, past, at)
             layer = eqx.tree_at(lambda whole: whole.attention, layer, recall)
-            y, pairs = layer(config, x, None, None)
-            return y, (x[0], *pairs)
-
-        layers = jax.tree.map(jnp.asarray, model.layers)
-        x, (below, keys, values) = jax.lax.scan(
-            step, x, (layers, memory.keys, memory.values), unroll=config.unroll
-        )
+            x, (new_keys, new_values) = layer(config, x, None, None)
+            keys.append(new_keys)
+            values.append(new_values)
         streams = memory.streams
         if self.keep:
-            every = jnp.concatenate([below, x])
-            streams = _put(streams, every[jnp.asarray(self.keep)][:, None], here[:, None])
+            every = [*below, x]
+            kept = jnp.stack([every[layer] for layer in self.keep])
+            streams = _put(streams, kept, here[:, None])
         x = x if model.final_norm is None else model.final_norm(config, x)
         return Memory(
-            keys,
-            values,
+            tuple(keys),
+            tuple(values),
             streams,
             _put(memory.hidden, x, here[:, None]),
             _put(memory.logits, model.readout(x), here[:, None]),
@@ -153,8 +154,8 @@ class Recall(eqx.Module):
     """
 
     attention: Attention
-    keys: Float[Array, "rows H D"]
-    values: Float[Array, "rows H D"]
+    keys: Float[Array, "H rows D"]
+    values: Float[Array, "H rows D"]
     here: Bool[Array, " rows"]
     past: Bool[Array, " rows"]
     at: Int[Array, ""]
@@ -167,21 +168,27 @@ class Recall(eqx.Module):
         key: None,
         keep_weights: bool = False,
         at: None = None,
-    ) -> tuple[Float[Array, "1 E"], tuple[Float[Array, "rows H D"], Float[Array, "rows H D"]]]:
+    ) -> tuple[Float[Array, "1 E"], tuple[Float[Array, "H rows D"], Float[Array, "H rows D"]]]:
         precise, kind = x.dtype, self.keys.dtype
         projected = self.attention._project(x.astype(kind), slice(None))
         query, new_key, new_value = projected[:, 0], projected[:, 1], projected[:, 2]
         if config.positions == "rotary":
-            where, rows = self.at[None], self.keys.shape[0]
+            where, rows = self.at[None], self.keys.shape[1]
             query = rotate(query, config.rotary_base, rows, where)
             new_key = rotate(new_key, config.rotary_base, rows, where)
-        keys = _put(self.keys, new_key, self.here[:, None, None])
-        values = _put(self.values, new_value, self.here[:, None, None])
-        logits = jnp.sum((query * config.scale).astype(precise) * keys.astype(precise), -1)
-        logits = jnp.where(self.past[:, None], logits, jnp.finfo(precise).min)
-        weights = jnp.exp(logits - logits.max(0))
-        mixed = jnp.sum(weights[..., None] * values.astype(precise), 0) / weights.sum(0)[:, None]
-        y = jnp.einsum("hd,hde->e", mixed.astype(kind), jnp.asarray(self.attention.out, kind))
+        keys = _put(self.keys, new_key[0, :, None], self.here[:, None])
+        values = _put(self.values, new_value[0, :, None], self.here[:, None])
+        # Heads stand before rows: these two products are then plain matrix products for XLA.
+        logits = jnp.einsum(
+            "hd,hsd->hs", query[0] * config.scale, keys, preferred_element_type=precise
+        )
+        logits = jnp.where(self.past, logits, jnp.finfo(precise).min)
+        weights = jnp.exp(logits - logits.max(-1, keepdims=True))
+        mixed = jnp.einsum(
+            "hs,hsd->hd", weights.astype(kind), values, preferred_element_type=precise
+        )
+        mixed = (mixed / weights.sum(-1, keepdims=True)).astype(kind)
+        y = jnp.einsum("hd,hde->e", mixed, jnp.asarray(self.attention.out, kind))
         y = y.astype(precise)
         if self.attention.out_bias is not None:
             y = y + self.attention.out_bias
@@ -191,8 +198,7 @@ class Recall(eqx.Module):
 def _put(
     rows: Float[Array, "..."], new: Float[Array, "..."], here: Bool[Array, "..."]
 ) -> Float[Array, "..."]:
-    """`rows` with the row `here` replaced. A select: under `vmap`, indices would become a scatter,
-    which XLA's CPU compiler turns into a loop over the batch."""
+    """`rows` with the row `here` replaced; a select, which in a batch is as fast as a scatter."""
     return jnp.where(here, new.astype(rows.dtype), rows)
 
 
