@@ -228,15 +228,14 @@ class AppendCases(eqx.Module):
         other = jnp.zeros(self.hypotheses, bool).at[3 : K + 4].set(wrong_here)
         return tokens, other
 
-    def _right_laws(self, state: CaseState) -> Float[Array, "Z V"]:
-        """`b_z(a | u)` behind `==`."""
+    def _right(self, state: CaseState, token: Int[Array, "*n"]) -> Float[Array, "*n Z"]:
+        """`b_z(token | u)` behind `==`, for every hypothesis."""
         tokens, other = self._meant(state)
-        point = jax.nn.one_hot(tokens, self.vocab)
-        others = jnp.where(jnp.arange(self.vocab) < self.digits, 1 - point, 0)
-        living = jnp.where(other[:, None], others / (self.digits - 1), point)
-        over = jax.nn.one_hot(self.mark("\n"), self.vocab)
-        laws = jnp.where(state.alive[:, None], living, over)
-        return jnp.where(state.junk[:, None], 1 / self.vocab, laws)
+        token = token[..., None]
+        others = (token < self.digits) & (token != tokens)
+        living = jnp.where(other, others / (self.digits - 1), token == tokens)
+        laws = jnp.where(state.alive, living, token == self.mark("\n"))
+        return jnp.where(state.junk, 1 / self.vocab, laws)
 
     # -- reading and the next token -----------------------------------------------------------
 
@@ -275,7 +274,7 @@ class AppendCases(eqx.Module):
             digit,
             mark[")"],
             mark["=="],
-            state.weights @ self._right_laws(state),
+            self._right(state, ids) @ state.weights,
             mark["\n"],
             mark["<eos>"],
             mark["<eos>"],
@@ -353,7 +352,7 @@ class AppendCases(eqx.Module):
     ) -> tuple[Bool[Array, " Z"], Bool[Array, " Z"], Float[Array, " Z"]]:
         """The hypotheses behind one more token of a right-hand side."""
         noise = jnp.asarray(self.noise)
-        laws = (1 - noise) * self._right_laws(state)[:, token] + noise / self.vocab
+        laws = (1 - noise) * self._right(state, token) + noise / self.vocab
         weights = state.weights * laws
         total = jnp.sum(weights)
         # Impossible texts, which exist only without noise, leave the weights as they were.

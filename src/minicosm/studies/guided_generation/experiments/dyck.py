@@ -17,6 +17,7 @@ from minicosm.models import CachedTransformer
 from . import dyck_tables as tables
 from . import probes
 from .dyck_generator import END, START, Generators, draw, mass_on_errors, prompts, train
+from .dyck_values import learn_value, trade_off
 from .dyck_verifier import collect, train_verifier
 from .judges import Bench, Judge, Speaker, member
 
@@ -40,6 +41,9 @@ class Sandbox:
     unseen_repeats: int = 1
     diverse: int = 100
     diverse_draws: int = 10
+    rollouts: int = 4_800
+    value_rows: int = 8_000
+    """Completions, and prefixes of them, that the value is learned from."""
     strings: int = 2_000
     """In distribution, for closing accuracy."""
     chunk: int = 480
@@ -84,8 +88,8 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     keys = dict(
         zip(
             ("strings", "collect", "verifier", "forced", "quota", "unseen", "asked", "diverse",
-             "diverse prompts", "silhouette"),
-            jax.random.split(key, 10), strict=True,
+             "diverse prompts", "value", "trade-off"),
+            jax.random.split(key, 11), strict=True,
         )
     )  # fmt: skip
     found: dict[str, Any] = {}
@@ -118,6 +122,11 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     found["remaining"] = tables.remaining_mistakes(recipe, model, traces)
     few = prompts(recipe, keys["diverse prompts"], config.diverse)
     found["diversity"] = tables.diversity(recipe, bench, few, keys["diverse"], config.diverse_draws)
+
+    value = learn_value(recipe, bench, keys["value"], config.rollouts, config.value_rows)
+    found["trade_off"] = trade_off(
+        recipe, bench, value, few, keys["trade-off"], config.diverse_draws
+    )
 
     wrong = trained.features[trained.labels == 0]
     seeds = np.random.default_rng(recipe.seed)

@@ -22,6 +22,8 @@ from .judges import Bench, Speaker
 
 STRIDES, QUOTAS, FORCED = (2, 4, 6), (1, 2, 4), (1, 2, 4, 8)
 TOP_PS = (0.9, 1.0)
+ALL = 10_000
+"""More tokens than any prompt has; a number, so that it is no other program than 0."""
 MODES: dict[str, dict[str, Any]] = {
     "printed": {},
     "refill checked": {"check_during_refill": True},
@@ -40,7 +42,7 @@ def forced_backtracks(
     arms: dict[str, Backtracking] = {"nucleus": settings(top_p=0.9), "argmax": settings(top_p=0.0)}
     for stride in FORCED:
         arms[str(stride)] = settings(
-            top_p=0.9, stride=stride, force_first=True, erasable_prompt=None
+            top_p=0.9, stride=stride, force_first=True, erasable_prompt=ALL
         )
     before = mistakes.lengths - 1
     return {
@@ -71,7 +73,7 @@ def quota_by_stride(
         return [
             [
                 bench(
-                    settings(top_p=0.9, quota=q, stride=b, erasable_prompt=None, **mode),
+                    settings(top_p=0.9, quota=q, stride=b, erasable_prompt=ALL, **mode),
                     tokens, lengths, key, speaker,
                 )
                 for b in STRIDES

@@ -75,14 +75,17 @@ class Bench(eqx.Module):
         key: PRNGKeyArray,
         speaker: Speaker = Speaker.NOBODY,
     ) -> Trace:
-        """Continue the prompts; few are padded to a chunk by repeating the last, and cut off again."""
+        """Continue the prompts. So that all calls have one shape, few prompts become a chunk by
+        repeating the last (cut off again), and narrow ones as wide as strings."""
         count = len(lengths)
         padded = np.minimum(np.arange(max(count, self.chunk)), count - 1)
+        prompts = np.asarray(prompts)
+        prompts = np.pad(prompts, ((0, 0), (0, self.length - prompts.shape[1])))
         trace = sample(
             sampler,
             self.generator,
             self.judge.by(speaker),
-            np.asarray(prompts)[padded],
+            prompts[padded],
             key,
             length=self.length,
             prompt_lengths=np.asarray(lengths)[padded],
