@@ -1,0 +1,1 @@
+"""The claims, in the order of the source."""

@@ -1,0 +1,1 @@
+"""Statements executed on small worlds."""

@@ -1,0 +1,1 @@
+"""Guided generation, exactly: prefix trees as Markov chains, laws and costs of samplers."""

@@ -1,0 +1,126 @@
+"""Algorithm 1, tokenwise rejection with backtracking, exactly: all its states and their probabilities.
+
+Every step appends one token, so mass moves from state to state until every string is complete.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from minicosm.worlds.guided import GuidedWorld
+
+String = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Backtracking:
+    """The switches of Algorithm 1; the defaults are as printed.
+
+    `refill`: "argmax" fills the erased places with the likeliest tokens, "none" draws there as everywhere,
+    "index" takes the likeliest while fewer tokens stand behind the prompt than were erased in all.
+    `check_during_refill`: the verifier is asked about refilled tokens too, `check_prompt`: about the prompt.
+    `erasable_prompt`: how many of the prompt's last tokens may be erased, None for all.
+    `once_per_prefix`: no second backtrack at a prefix. `force_first`: begin with a backtrack.
+    """
+
+    quota: int
+    stride: int
+    threshold: float = 0.5
+    refill: Literal["argmax", "index", "none"] = "argmax"
+    check_during_refill: bool = False
+    check_prompt: bool = False
+    erasable_prompt: int | None = 0
+    once_per_prefix: bool = False
+    force_first: bool = False
+
+
+class BacktrackingOutput(NamedTuple):
+    """The law of the string, expected counts, and the law of the quota that is left."""
+
+    law: dict[String, float]
+    calls: float
+    verifier_calls: float
+    backtracks: float
+    quota_left: dict[int, float]
+
+
+class _State(NamedTuple):
+    string: String
+    quota: int
+    refill_to: int = 0
+    erased: int = 0
+    fired: frozenset[String] = frozenset()
+
+
+def backtracking(
+    world: GuidedWorld,
+    log_table: Float[np.ndarray, "levels S"],
+    settings: Backtracking,
+    *,
+    prompt: String = (),
+    end: int | None = None,
+) -> BacktrackingOutput:
+    """The law of the output and expected counts. A prefix is rejected if its score is below the threshold."""
+    erasable = len(prompt) if settings.erasable_prompt is None else settings.erasable_prompt
+    least = max(len(prompt) - erasable, 0)
+    counts = {"calls": 0.0, "verifier_calls": 0.0, "backtracks": 0.0}
+
+    def check(state: _State, mass: float, ask: bool, force: bool = False) -> _State:
+        string = state.string
+        ask = ask and not force and state.quota > 0
+        counts["verifier_calls"] += mass * ask
+        rejected = force
+        if ask:
+            score = np.exp(log_table[len(string), _automaton(world, string)])
+            rejected = bool(score < settings.threshold) and string not in state.fired
+        if not rejected:
+            return state
+        counts["backtracks"] += mass
+        kept = min(max(len(string) - settings.stride, least), len(string))
+        return _State(
+            string[:kept],
+            state.quota - 1,
+            max(state.refill_to, len(string)),
+            state.erased + len(string) - kept,
+            state.fired | {string} if settings.once_per_prefix else state.fired,
+        )
+
+    law: dict[String, float] = defaultdict(float)
+    left: dict[int, float] = defaultdict(float)
+    first = check(
+        _State(tuple(prompt), settings.quota), 1.0, settings.check_prompt, settings.force_first
+    )
+    now = {first: 1.0}
+    while now:
+        later: dict[_State, float] = defaultdict(float)
+        for state, mass in now.items():
+            string = state.string
+            if len(string) >= world.horizon or (len(string) > len(prompt) and string[-1] == end):
+                law[string] += mass
+                left[state.quota] += mass
+                continue
+            counts["calls"] += mass
+            refilling = {
+                "argmax": len(string) < state.refill_to,
+                "index": len(string) - len(prompt) < state.erased,
+                "none": False,
+            }[settings.refill]
+            row = np.asarray(world.base)[len(string), _automaton(world, string)]
+            row = np.eye(len(row))[int(np.argmax(row))] if refilling else row
+            for token in np.flatnonzero(row):
+                flow = mass * float(row[token])
+                longer = state._replace(string=(*string, int(token)))
+                ask = settings.check_during_refill or not refilling
+                later[check(longer, flow, ask)] += flow
+        now = later
+    return BacktrackingOutput(dict(law), quota_left=dict(left), **counts)
+
+
+def _automaton(world: GuidedWorld, string: String) -> int:
+    state = 0
+    for h, token in enumerate(string):
+        state = int(world.step[h, state, token])
+    return state

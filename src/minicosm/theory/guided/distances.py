@@ -1,0 +1,17 @@
+"""Distances between laws over the same strings."""
+
+import numpy as np
+from jaxtyping import Float
+
+
+def tv(p: Float[np.ndarray, " n"], q: Float[np.ndarray, " n"]) -> float:
+    """Total variation `1/2 sum |p - q|`; mass that one of them lacks (a failure) is counted too."""
+    return float(np.abs(p - q).sum() + abs(p.sum() - q.sum())) / 2
+
+
+def kl(p: Float[np.ndarray, " n"], q: Float[np.ndarray, " n"]) -> float:
+    """`sum p log(p / q)` in nats; infinite if q is zero where p is not."""
+    on = p > 0
+    if (q[on] <= 0).any():
+        return float("inf")
+    return float(np.sum(p[on] * np.log(p[on] / q[on])))

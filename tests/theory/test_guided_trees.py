@@ -1,0 +1,390 @@
+"""VGB on trees against a walk written down from the algorithm's text, solved by dense linear algebra."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minicosm.theory.guided import mixing
+from minicosm.theory.guided.analysis import Analysis, analyse
+from minicosm.theory.guided.closed_forms import (
+    biased_coin_errors,
+    delayed_errors,
+    fewest_queries,
+    needle_costs,
+    parity_queries,
+)
+from minicosm.theory.guided.distances import kl, tv
+from minicosm.theory.guided.lumped_tree import LumpedTree
+from minicosm.theory.guided.prefix_tree import PrefixTree
+from minicosm.worlds import (
+    GuidedWorld,
+    biased_coin,
+    biased_coin_table,
+    delayed_table,
+    delayed_value,
+    needle,
+    noisy_dyck,
+    noisy_table,
+    random_tree,
+    secret_parity,
+)
+
+SLACKS = {
+    "leaf_mass_bound", "canonical_gap", "closed_gap", "tv_decay", "coverage", "first_leaf_spread",
+}  # fmt: skip
+
+
+class Walk:
+    """Algorithm 2 as printed, on the prefixes that the walk can come to from the root."""
+
+    def __init__(self, world, log_table, lazy=True):
+        self.world, self.table, H = world, np.exp(log_table), world.horizon
+        self.nodes, moves = [()], {}
+        for node in self.nodes:
+            weights = {node[:-1]: self.value(node)} if node else {}
+            if len(node) < H:
+                law = world.base[len(node), self.state(node)]
+                children = {(*node, a): law[a] * self.value((*node, a)) for a in range(world.vocab)}
+                weights |= children
+                self.nodes += [child for child, weight in children.items() if weight > 0]
+            moves[node] = weights
+        place = {node: i for i, node in enumerate(self.nodes)}
+        self.kernel = np.zeros((len(self.nodes),) * 2)
+        for node, weights in moves.items():
+            for other, weight in weights.items():
+                if weight > 0:
+                    self.kernel[place[node], place[other]] = weight / sum(weights.values())
+        if lazy:
+            self.kernel = (self.kernel + np.eye(len(self.nodes))) / 2
+        self.leaf = np.array([len(node) == H for node in self.nodes])
+
+    def state(self, node):
+        state = 0
+        for h, token in enumerate(node):
+            state = self.world.step[h, state, token]
+        return state
+
+    def value(self, node):
+        return self.table[len(node), self.state(node)]
+
+    def over_leaves(self, law):
+        """An array over all strings."""
+        whole = np.zeros(self.world.vocab**self.world.horizon)
+        for node, mass in zip(self.nodes, law, strict=True):
+            if len(node) == self.world.horizon:
+                code = 0
+                for token in node:
+                    code = code * self.world.vocab + token
+                whole[code] = mass
+        return whole
+
+    def stationary(self):
+        n = len(self.kernel)
+        system = np.vstack([self.kernel.T - np.eye(n), np.ones(n)])
+        return np.linalg.lstsq(system, np.append(np.zeros(n), 1), rcond=None)[0]
+
+    def first_leaf(self):
+        """The law of the first leaf and the expected number of steps to it."""
+        inner = ~self.leaf
+        visits = np.linalg.inv(np.eye(inner.sum()) - self.kernel[inner][:, inner])[0]
+        law = np.zeros(len(self.kernel))
+        law[self.leaf] = visits @ self.kernel[inner][:, self.leaf]
+        return self.over_leaves(law), visits.sum()
+
+    def visited(self, node):
+        """The probability to come to a node before any other leaf."""
+        stop = self.leaf | np.array([other == node for other in self.nodes])
+        if stop[0]:
+            return 1.0
+        goal = np.array([other == node for other in self.nodes])
+        system = np.eye((~stop).sum()) - self.kernel[~stop][:, ~stop]
+        return np.linalg.solve(system, self.kernel[~stop][:, goal].sum(axis=1))[0]
+
+
+def drawn(seed, K=None, H=None, zeros=0.3):
+    rng = np.random.default_rng(seed)
+    K = K or int(rng.integers(1, 4))
+    H = H or int(rng.integers(1, {1: 8, 2: 6, 3: 4}[K]))
+    zeros = 0.0 if K == 1 else zeros
+    while True:
+        world = random_tree(rng, K, H, zero_laws=zeros, zero_tilts=zeros)
+        if world.log_partition() > -np.inf:
+            return world, rng
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["exact", "kappa", "sigma", "leaves"]))
+def test_everything_proved_holds_on_random_trees(seed, kind):
+    world, rng = drawn(seed)
+    table = {
+        "exact": lambda: world.log_values(),
+        "kappa": lambda: noisy_table(world, rng, kappa=4.0),
+        "sigma": lambda: noisy_table(world, rng, sigma=0.5),
+        "leaves": lambda: world.log_values() + rng.normal(size=world.log_values().shape),
+    }[kind]()
+    found = analyse(world, table, steps=400)
+    for name, value in found._asdict().items():
+        if value is not None:
+            assert value >= -1e-10 if name in SLACKS else abs(value) <= 1e-10, name
+    expected = set(Analysis._fields)
+    if kind != "exact" and world.horizon > 1:
+        expected -= {"spectrum", "level_law"}
+    if kind == "leaves":
+        expected -= {"leaf_mass", "leaf_mass_bound", "first_leaf_spread", "spectrum", "level_law"}
+    assert expected <= {name for name, value in found._asdict().items() if value is not None}
+
+
+def test_the_largest_trees():
+    for K, H in ((2, 10), (3, 6)):
+        world, rng = drawn(3, K, H)
+        found = analyse(world, noisy_table(world, rng, kappa=3.0), steps=400, largest=400)
+        for name in (
+            "stationarity",
+            "detailed_balance",
+            "leaf_law",
+            "first_leaf",
+            "hitting_time",
+            "plain",
+        ):
+            assert getattr(found, name) <= 1e-10
+
+
+@given(st.integers(0, 10**6))
+def test_laws_and_times_against_the_walk_as_printed(seed):
+    world, rng = drawn(seed)
+    table = noisy_table(world, rng, kappa=5.0)
+    tree, walk = PrefixTree(world, table), Walk(world, table)
+    law, steps = walk.first_leaf()
+    np.testing.assert_allclose(tree.first_leaf_law(), law, atol=1e-10)
+    assert tree.hitting_time(lazy=True) == pytest.approx(steps, rel=1e-9)
+    mu = walk.stationary()
+    np.testing.assert_allclose(tree.stationary()[tree.leaves], walk.over_leaves(mu), atol=1e-10)
+    np.testing.assert_allclose(
+        np.sort(tree.spectrum()), np.sort(np.linalg.eigvals(walk.kernel).real), atol=1e-8
+    )
+    power = np.linalg.matrix_power(walk.kernel, 7)[0]
+    np.testing.assert_allclose(tree.after(7)[tree.leaves], walk.over_leaves(power), atol=1e-12)
+    mean = sum(np.linalg.matrix_power(walk.kernel, t)[0] for t in range(1, 6)) / 5
+    np.testing.assert_allclose(
+        tree.at_uniform_time(5)[tree.leaves], walk.over_leaves(mean), atol=1e-12
+    )
+    stopped = walk.kernel.copy()
+    stopped[walk.leaf] = np.eye(len(stopped))[walk.leaf]
+    within = np.linalg.matrix_power(stopped, 9)[0]
+    np.testing.assert_allclose(tree.reached_by(9), walk.over_leaves(within), atol=1e-12)
+
+
+def test_visits_before_the_first_leaf():
+    world, rng = drawn(11, 2, 3)
+    table = noisy_table(world, rng, kappa=3.0)
+    tree, walk = PrefixTree(world, table), Walk(world, table)
+    wanted = {node: walk.visited(node) for node in walk.nodes}
+    seen = tree.visits()
+    for h in range(4):
+        for i, node in enumerate(itertools.product((0, 1), repeat=h)):
+            assert seen[tree.starts[h] + i] == pytest.approx(wanted.get(node, 0), abs=1e-12)
+
+
+@given(st.integers(0, 10**6))
+def test_plain_guidance_by_multiplying_along_every_string(seed):
+    world, rng = drawn(seed)
+    table = noisy_table(world, rng, kappa=5.0)
+    law = PrefixTree(world, table).plain_law()
+    for code, string in enumerate(itertools.product(range(world.vocab), repeat=world.horizon)):
+        chance, state = 1.0, 0
+        for h, token in enumerate(string):
+            weights = world.base[h, state] * np.exp(table[h + 1, world.step[h, state]])
+            chance *= weights[token] / weights.sum() if weights.sum() > 0 else 0
+            state = world.step[h, state, token]
+        assert law[code] == pytest.approx(chance, abs=1e-12)
+
+
+@given(st.integers(0, 10**6))
+def test_automaton_states_agree_with_their_tree(seed):
+    """Random automata, with impossible tokens, dead ends and values of zero."""
+    rng = np.random.default_rng(seed)
+    H, S, K = int(rng.integers(1, 5)), 3, int(rng.integers(1, 4))
+    base = rng.dirichlet(np.ones(K), size=(H, S)) * (rng.random((H, S, K)) < 0.8)
+    base[..., 0] += 0.05
+    base /= base.sum(axis=-1, keepdims=True)
+    tilt = np.log(rng.uniform(0.1, 2, size=S))
+    tilt[1] = -np.inf
+    world = GuidedWorld(rng.integers(0, S, size=(H, S, K)), base, tilt)
+    if world.log_partition() == -np.inf:
+        return
+    table = world.log_values() + rng.normal(size=(H + 1, S))
+    table[1:-1][rng.random((H - 1, S)) < 0.15] = 0.3  # also behind dead ends
+    tree, lumped = PrefixTree(world, table), LumpedTree(world, table)
+    assert lumped.leaf_mass() == pytest.approx(tree.leaf_mass(), rel=1e-10)
+    assert lumped.hitting_time() == pytest.approx(tree.hitting_time(), rel=1e-10)
+    assert lumped.kl_first_leaf() == pytest.approx(
+        kl(tree.target(), tree.first_leaf_law()), abs=1e-10
+    )
+    wanted = kl(tree.target(), tree.plain_law())
+    assert lumped.kl_plain() == pytest.approx(wanted, abs=1e-10)
+
+
+def test_a_star():
+    for K, gap in ((3, 0.5), (1, 1.0)):
+        tree = PrefixTree(random_tree(np.random.default_rng(0), K, 1))
+        assert tree.leaf_mass() == pytest.approx(0.5) and tree.gap() == pytest.approx(gap)
+        assert mixing.exact_gap(tree) == pytest.approx(gap)
+        assert tree.hitting_time() == pytest.approx(1)
+
+
+def test_a_path():
+    for H in (2, 5, 9):
+        tree = PrefixTree(random_tree(np.random.default_rng(0), 1, H))
+        assert tree.gap() == pytest.approx(0.5 * (1 - np.cos(np.pi / H)))
+        assert tree.hitting_time() == pytest.approx(H * H)
+
+
+def test_the_gap_of_exact_values():
+    for seed in range(6):
+        tree = PrefixTree(drawn(seed, 2, 5, zeros=0.5)[0])
+        assert tree.gap() == pytest.approx(mixing.exact_gap(tree), abs=1e-12)
+
+
+def test_a_value_of_zero_cuts_a_subtree_off():
+    world = biased_coin(3).unfolded()
+    table = world.log_values()
+    table[1, 0] = -np.inf  # the prefix 0
+    tree = PrefixTree(world, table)
+    assert tree.lost_mass() == pytest.approx(0.5)
+    assert not tree.alive[tree.leaves][:4].any() and tree.leaf_law()[:4].sum() == 0
+    assert tree.first_leaf_law().sum() == pytest.approx(1) and tree.plain_law()[:4].sum() == 0
+    assert PrefixTree(world).lost_mass() == 0
+
+
+def test_a_dead_end_with_a_value_is_left_again_by_the_walk_but_fails_plain_guidance():
+    """Secret parity with values of one everywhere inside: all last weights are zero off the secret."""
+    world = secret_parity([1, 0])
+    table = np.where(world.feasible(oracle=False), 0.0, -np.inf)
+    table[-1] = world.log_values()[-1]
+    tree = PrefixTree(world, table)
+    assert tree.plain_law().sum() == pytest.approx(1 / 4)  # the rest fails
+    assert tree.first_leaf_law()[0b101] == pytest.approx(1)
+    law, steps = Walk(world, table).first_leaf()
+    assert law[0b101] == pytest.approx(1) and tree.hitting_time(lazy=True) == pytest.approx(steps)
+    found = analyse(world, table)
+    assert found.leaf_law <= 1e-12 and found.first_leaf <= 1e-10 and found.plain is None
+
+
+def test_nothing_to_find_is_said():
+    world = random_tree(np.random.default_rng(0), 2, 3, zero_tilts=1.0)
+    with pytest.raises(ValueError, match="every child of the root has the value zero"):
+        PrefixTree(world).stationary()
+    with pytest.raises(ValueError, match="no string of positive probability"):
+        PrefixTree(world).target()
+    inside = np.zeros_like(world.log_values())
+    inside[-1] = -np.inf
+    with pytest.raises(ValueError, match="no leaf is ever reached"):
+        PrefixTree(world, inside).first_leaf_law()
+    with pytest.raises(ValueError, match="no leaf of positive value"):
+        LumpedTree(world, inside).hitting_time()
+    with pytest.raises(ValueError, match="the table has shape"):
+        PrefixTree(world, inside[:-1])
+
+
+def test_biased_coin_after_many_steps():
+    """Total variation of y^(T) given a leaf at T = 64, 128, 256, 384 for H = 8; 0.05 at T = 42 and 85."""
+    world = biased_coin(8)
+    leaves = mixing.tv_curve(PrefixTree(world, biased_coin_table(world, 0.5)), 384)[1]
+    np.testing.assert_allclose(
+        leaves[[64, 128, 256, 384]], [0.12096, 0.05479, 0.01619, 0.00569], atol=5e-6
+    )
+    for H, first in ((4, 42), (6, 85)):
+        world = biased_coin(H)
+        leaves = mixing.tv_curve(PrefixTree(world, biased_coin_table(world, 0.5)), 100)[1]
+        assert np.flatnonzero(np.nan_to_num(leaves, nan=1) <= 0.05)[0] == first
+
+
+def test_biased_coin_with_four_bits_by_powers_of_the_kernel():
+    """T = 6 H^2 = 96: 0.01005, which rounds to .0100."""
+    world = biased_coin(4)
+    walk = Walk(
+        world.unfolded(), biased_coin_table(world, 0.5)[np.arange(5)[:, None], _last_bits(4)]
+    )
+    law = walk.over_leaves(np.linalg.matrix_power(walk.kernel, 96)[0])
+    assert tv(law / law.sum(), np.full(16, 1 / 16)) == pytest.approx(0.010048, abs=1e-6)
+
+
+def _last_bits(H):
+    """For the unfolded coin: the state of the coin behind every prefix, padded."""
+    table = np.zeros((H + 1, 2**H), int)
+    for h in range(1, H + 1):
+        table[h, : 2**h] = np.arange(2**h) % 2
+    return table
+
+
+@pytest.mark.parametrize("H", [1, 2, 5, 9])
+def test_closed_forms_against_trees(H):
+    coin, late = biased_coin(H), delayed_value(H, 3.0)
+    for world, table, closed in (
+        (coin, biased_coin_table(coin, 0.3), biased_coin_errors(H, 0.3)),
+        (late, delayed_table(late, 3.0), delayed_errors(H, 3.0)),
+    ):
+        tree = PrefixTree(world, table)
+        found = tree.amplification()
+        assert found.kl_plain == pytest.approx(closed.kl_plain, abs=1e-12)
+        assert found.kl_first_leaf == pytest.approx(closed.kl_first_leaf, abs=1e-12)
+        assert tree.hitting_time() == pytest.approx(closed.hitting_time, rel=1e-12)
+        assert tree.leaf_mass() == pytest.approx(closed.leaf_mass, rel=1e-12)
+
+
+def test_long_horizons():
+    coin, weak, late = (
+        biased_coin_errors(4096, 0.5),
+        biased_coin_errors(4096, 0.2),
+        delayed_errors(1024, 3.0),
+    )
+    assert coin.kl_plain == pytest.approx(589.03, abs=5e-3)
+    assert coin.kl_first_leaf == pytest.approx(0.104047, abs=5e-7)
+    assert weak.kl_plain == pytest.approx(83.58, abs=5e-3)
+    assert weak.kl_first_leaf == pytest.approx(0.013377, abs=5e-7)
+    assert late.kl_plain == pytest.approx(133.8207, abs=5e-5)
+    assert late.kl_first_leaf == pytest.approx(0.057487, abs=5e-7)
+    world = biased_coin(512)
+    lumped = LumpedTree(world, biased_coin_table(world, 0.5))
+    assert lumped.kl_first_leaf() == pytest.approx(
+        biased_coin_errors(512, 0.5).kl_first_leaf, rel=1e-10
+    )
+
+
+def test_weak_verifiers_stall():
+    world = needle(8)
+    tree = PrefixTree(world, np.where(world.feasible(), 0.0, -np.inf))
+    assert tree.hitting_time() == pytest.approx(996) == needle_costs(8).vgb
+    assert tree.leaf_mass() == pytest.approx(needle_costs(8).leaf_mass)
+
+
+def test_noisy_dyck_reference_numbers():
+    world = noisy_dyck(6)
+    tree = PrefixTree(world, np.where(world.feasible(), 0.0, -np.inf))
+    found = tree.amplification()
+    assert found.tv_plain == pytest.approx(0.083966, abs=5e-7)
+    assert found.tv_first_leaf == pytest.approx(0.031401, abs=5e-7)
+    assert tree.leaf_mass() == pytest.approx(0.063409, abs=5e-7)
+    assert tree.hitting_time() == pytest.approx(43.2608, abs=5e-5)
+    assert tv(tree.leaf_law(), tree.target()) < 1e-14
+
+
+def test_searching_for_a_secret():
+    """Every deterministic order is as good: average over all secrets and orders of four candidates."""
+    counts = [
+        min(order.index(secret) + 1, 3)
+        for order in itertools.permutations(range(4))
+        for secret in range(4)
+    ]
+    assert np.mean(counts) == float(parity_queries(4)) == 2.25
+    for N in (1, 2, 16, 128):
+        assert fewest_queries(N) == parity_queries(N)
+    assert parity_queries(8, confirm=True) == 4.5
+
+
+def test_distances():
+    p, q = np.array([0.5, 0.5]), np.array([0.25, 0.25])
+    assert tv(p, q) == pytest.approx(0.5)  # half of the mass is a failure
+    assert kl(p, p) == 0 and kl(p, np.array([1.0, 0.0])) == float("inf")
