@@ -9,8 +9,19 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from .arrays import AnyArray
 from .test_cases import (
-    CLOSE, COMMA, DIGIT, DONE, ELEMENT, EQUALS, FIRST, HEADER_BREAK, ITEM, LINE, RIGHT,
-    AppendCases, CaseState,
+    CLOSE,
+    COMMA,
+    DIGIT,
+    DONE,
+    ELEMENT,
+    EQUALS,
+    FIRST,
+    HEADER_BREAK,
+    ITEM,
+    LINE,
+    RIGHT,
+    AppendCases,
+    CaseState,
 )  # fmt: skip
 
 
@@ -186,6 +197,4 @@ def _correct(world: AppendCases, name: int, size: int) -> Float[np.ndarray, " li
     total = total + prior[2] * chance(leaves(np.sort(lists, axis=0)))
     places = world.longest + 1
     total = total + sum(prior[3 + i] * chance(np.asarray(2 * i + 1)) for i in range(size + 1))
-    return total + sum(
-        prior[3 + places + t] * chance(np.asarray(t)) for t in range(2 * size + 3)
-    )
+    return total + sum(prior[3 + places + t] * chance(np.asarray(t)) for t in range(2 * size + 3))

@@ -160,7 +160,9 @@ class AppendCases(eqx.Module):
     def header(self, name: Int[AnyArray, ""] | int) -> Int[Array, " 3"]:
         """The prompt for the name with this number, misleading ones last."""
         marks = self.mark("def"), self.mark("\n")
-        return jnp.stack([jnp.asarray(t, jnp.int32) for t in (marks[0], self.first_name + name, marks[1])])
+        return jnp.stack(
+            [jnp.asarray(t, jnp.int32) for t in (marks[0], self.first_name + name, marks[1])]
+        )
 
     def text(self, tokens: Any) -> str:
         """Tokens as text, up to the end."""
@@ -182,9 +184,7 @@ class AppendCases(eqx.Module):
     def hypotheses(self) -> int:
         return 3 + (self.longest + 1) + (2 * self.longest + 3)
 
-    def prior(
-        self, name: Int[AnyArray, ""], size: Int[AnyArray, ""]
-    ) -> Float[Array, " Z"]:
+    def prior(self, name: Int[AnyArray, ""], size: Int[AnyArray, ""]) -> Float[Array, " Z"]:
         """The law of the hypotheses for a list of `size` elements and the name with this token."""
         kinds = jnp.asarray(self.kind_probabilities)
         factor = jnp.where(name >= self.first_name + self.names, self.misled, 1)
@@ -328,9 +328,7 @@ class AppendCases(eqx.Module):
         new_line = after == LINE
         alive, junk, weights = self._filtered(state, token)
         grows = (after == ELEMENT) | ((slot == ITEM) & (after == CLOSE))
-        digits = jnp.where(
-            grows & (jnp.arange(self.longest + 1) == size), token, state.digits
-        )
+        digits = jnp.where(grows & (jnp.arange(self.longest + 1) == size), token, state.digits)
         name = jnp.where(slot == HEADER_NAME, token, state.name)
         size = jnp.where(new_line, 0, size + (after == ELEMENT))
         stays = (slot == RIGHT) & ~new_line
@@ -367,7 +365,9 @@ class AppendCases(eqx.Module):
 
     def begin(self, room: int) -> CaseState:
         """The memory of a `Generator`: the state behind every number of tokens."""
-        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (room + 1, *leaf.shape)), self.start())
+        return jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (room + 1, *leaf.shape)), self.start()
+        )
 
     def read(self, memory: CaseState, n: Int[Array, ""], token: Int[Array, ""]) -> CaseState:
         state = self.step(self.state(memory, n), token)
@@ -386,7 +386,10 @@ class AppendCases(eqx.Module):
         return self.log_law(self.state(memory, n))
 
     def sample(
-        self, key: PRNGKeyArray, room: int | None = None, name: Int[AnyArray, ""] | int | None = None
+        self,
+        key: PRNGKeyArray,
+        room: int | None = None,
+        name: Int[AnyArray, ""] | int | None = None,
     ) -> CaseSample:
         """Draw a text, cut off at `room` tokens; with a name of this number, or a uniform one."""
         room = self.room if room is None else check_count("room", room)

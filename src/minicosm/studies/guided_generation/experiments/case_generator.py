@@ -107,7 +107,11 @@ def corpus(config: CaseGenerators, key: PRNGKeyArray) -> LawObjective:
 def _draw(world, keys, room):
     def one(key):
         text = world.sample(key, room)
-        return text.tokens.astype(jnp.int16), jnp.exp(text.log_laws).astype(jnp.float16), text.length
+        return (
+            text.tokens.astype(jnp.int16),
+            jnp.exp(text.log_laws).astype(jnp.float16),
+            text.length,
+        )
 
     return jax.vmap(one)(keys)
 

@@ -36,7 +36,11 @@ class StreamProbe(eqx.Module):
         return jnp.ones(room + 1, jnp.float32)
 
     def read(
-        self, memory: Float[Array, " rows"], n: Int[Array, ""], token: Int[Array, ""], source: Memory
+        self,
+        memory: Float[Array, " rows"],
+        n: Int[Array, ""],
+        token: Int[Array, ""],
+        source: Memory,
     ) -> Float[Array, " rows"]:
         here = jnp.arange(memory.shape[0]) == n + 1
         return jnp.where(here, self.probability(source.streams[:, n + 1]), memory)
@@ -93,7 +97,9 @@ def token_examples(
     cut = rng.integers(4, first[good] + 1)
     rows = np.concatenate([bad, good])
     return Examples(
-        tokens[rows], np.concatenate([first[bad] + 1, cut]), np.repeat([0, 1], [len(bad), len(good)])
+        tokens[rows],
+        np.concatenate([first[bad] + 1, cut]),
+        np.repeat([0, 1], [len(bad), len(good)]),
     )
 
 

@@ -20,7 +20,11 @@ from minicosm.worlds.test_case_values import CaseReferee
 
 from .case_generator import CaseGenerators, train
 from .case_verifier import (
-    CaseVerifiers, line_examples, read_texts, token_examples, train_verifiers,
+    CaseVerifiers,
+    line_examples,
+    read_texts,
+    token_examples,
+    train_verifiers,
 )  # fmt: skip
 from .judges import Bench, Judge, Speaker, member
 
@@ -89,6 +93,7 @@ def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
     recipe = config.generators
     models, history = train(recipe, progress, folder)
     numbers: dict[str, Any] = {"excess": np.asarray(history["excess"][-1]).tolist()}
+    arrays: dict[str, list[list[float]]] = {}
     key = jax.random.fold_in(jax.random.key(recipe.seed), 7)
     for i in range(recipe.members):
         done = recipe.steps + i
@@ -99,10 +104,13 @@ def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
                 for arm, columns in value.items():
                     kept = numbers.setdefault("arms", {}).setdefault(arm, {})
                     for column, values in columns.items():
-                        kept.setdefault(column, []).append(values)
+                        if column in ("new", "row_calls"):
+                            arrays.setdefault(f"{column} {arm}", []).append(values)
+                        else:
+                            kept.setdefault(column, []).append(values)
             else:
                 numbers.setdefault(name, []).append(value)
-    return TrialResult(numbers)
+    return TrialResult(numbers, {name: np.asarray(rows) for name, rows in arrays.items()})
 
 
 def measure(config: Cases, model: Any, key: Any) -> dict[str, Any]:
@@ -194,22 +202,26 @@ def _run(
     tokens = np.where(trace.tokens < 0, world.end, trace.tokens)
     _, _, correct, case = map(np.asarray, read_texts(world, tokens))
     asked = config.generators.lines * config.texts * config.tested_names
-    found: dict[str, list[float]] = {}
     size = config.texts * config.tested_names
+    found: dict[str, list[float]] = {}
     for first in range(0, len(rows), size):
-        part = slice(first, first + size)
-        pairs = {
-            (name, int(c))
-            for name, ok, numbers in zip(rows[part], correct[part], case[part], strict=True)
-            for c in numbers[ok]
-        }
+        # Texts in turn: the first of every name, then the second, ...
+        order = first + np.arange(size).reshape(-1, config.texts).T.reshape(-1)
+        seen: set[tuple[int, int]] = set()
+        new = []
+        for row in order:
+            before = len(seen)
+            seen |= {(int(rows[row]), int(c)) for c in case[row][correct[row]]}
+            new.append(float(len(seen) - before))
         values = {
-            "accuracy": len(pairs) / asked,
-            "correct": float(correct[part].sum()) / asked,
-            "calls": float(trace.calls[part].sum()),
-            "calls_each": float(trace.calls[part].mean()),
-            "backtracks": float(trace.backtracks[part].mean()),
+            "accuracy": len(seen) / asked,
+            "correct": float(correct[order].sum()) / asked,
+            "calls": float(trace.calls[order].sum()),
+            "calls_each": float(trace.calls[order].mean()),
+            "backtracks": float(trace.backtracks[order].mean()),
         }
         for name, value in values.items():
             found.setdefault(name, []).append(value)
+        if first == 0:
+            found["new"], found["row_calls"] = new, trace.calls[order].tolist()
     return found

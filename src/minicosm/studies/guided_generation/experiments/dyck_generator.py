@@ -123,9 +123,7 @@ def prompts(config: Generators, key: PRNGKeyArray, count: int) -> Prompts:
     return Prompts(draw(config.shifted, string_key, count), lengths)
 
 
-def wrong_tokens(
-    referee: DyckReferee, tokens: Int[Array, " T"]
-) -> Bool[Array, "T+1 V"]:
+def wrong_tokens(referee: DyckReferee, tokens: Int[Array, " T"]) -> Bool[Array, "T+1 V"]:
     """Which next tokens are errors, before the first token and behind each, in a valid string."""
 
     def read(reading, token):
@@ -196,9 +194,7 @@ def train(config: Generators, progress: Progress, folder: Path) -> tuple[Transfo
     kept = Kept(folder / "kept.eqx", models, config.members)
 
     def watch(pair: Averaged, done: int) -> dict[str, Any]:
-        error = error_out_of_distribution(
-            pair.average, config.referee, asked.tokens, asked.lengths
-        )
+        error = error_out_of_distribution(pair.average, config.referee, asked.tokens, asked.lengths)
         reached = np.asarray(error) <= config.kept_at
         kept.offer(pair.average, reached | (done >= config.steps), done)
         return {"ood": error}

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, PRNGKeyArray
+from jaxtyping import Int, PRNGKeyArray
 
 from minicosm.decoding import Backtracking
 from minicosm.worlds.dyck_errors import DyckError
@@ -46,7 +46,8 @@ def forced_backtracks(
         )
     before = mistakes.lengths - 1
     return {
-        name: _accuracy(config, bench(arm, mistakes.tokens, before, key)) for name, arm in arms.items()
+        name: _accuracy(config, bench(arm, mistakes.tokens, before, key))
+        for name, arm in arms.items()
     }
 
 
@@ -84,7 +85,9 @@ def quota_by_stride(
     for name in modes:
         traces = each(Speaker.PROBE, **MODES[name])
         found["accuracy"][name] = [[_accuracy(config, t) for t in row] for row in traces]
-        found["preserved"][name] = [[float(t.prompt_preserved.mean()) for t in row] for row in traces]
+        found["preserved"][name] = [
+            [float(t.prompt_preserved.mean()) for t in row] for row in traces
+        ]
     found["fired_in"] = modes[-1]
     found["unguided"] = {"nucleus": [], "argmax": []}
     for row in traces:
@@ -116,15 +119,19 @@ def _rejected(trace: Any) -> tuple[Int[np.ndarray, "m P"], Int[np.ndarray, " m"]
 def unseen(
     config: Generators, bench: Bench, asked: Prompts, key: PRNGKeyArray, repeats: int
 ) -> tuple[dict[str, float], Any]:
-    """Tables 3.3 and 3.16: the share of wrong completions of fresh prompts, which are kept; and the
-    traces of Algorithm 1 at nucleus .9."""
+    """Tables 3.3 and 3.16: the share of wrong completions of fresh prompts, which are kept unless they
+    are erasable; and the traces of Algorithm 1 at nucleus .9."""
     quota = {"quota": 4, "stride": 4}
     arms: dict[str, tuple[dict[str, Any], Speaker]] = {
         "baseline": ({}, Speaker.NOBODY),
         "guided": (quota, Speaker.PROBE),
         "no refill": (quota | {"refill": "none"}, Speaker.PROBE),
         "perfect": (quota, Speaker.PERFECT),
-        "perfect, no refill": (quota | {"refill": "none"}, Speaker.PERFECT),
+        "perfect, erasable": (quota | {"erasable_prompt": ALL}, Speaker.PERFECT),
+        "perfect, erasable, no refill": (
+            quota | {"erasable_prompt": ALL, "refill": "none"},
+            Speaker.PERFECT,
+        ),
     }
     errors: dict[str, float] = {}
     kept = []
@@ -153,7 +160,13 @@ def remaining_mistakes(
     bad = np.flatnonzero(~parsed.right)
     kinds = Counter(DyckError(e).name for e in parsed.error[bad].tolist())
     if len(bad) == 0:
-        return {"count": 0, "kinds": {}, "exhausted": float("nan"), "argmax": float("nan"), "rows": []}
+        return {
+            "count": 0,
+            "kinds": {},
+            "exhausted": float("nan"),
+            "argmax": float("nan"),
+            "rows": [],
+        }
     laws = np.asarray(_laws(model, np.where(tokens[bad] < 0, END, tokens[bad])))
     at = parsed.at[bad]
     rows = np.arange(len(bad))
@@ -209,9 +222,7 @@ def diversity(
         for string, n in zip(np.asarray(asked.tokens), np.asarray(asked.lengths), strict=True)
     ]
     left = config.length - np.asarray(asked.lengths)
-    ideal = [
-        expected_distinct(config, int(m), d, draws) for m, d in zip(left, depths, strict=True)
-    ]
+    ideal = [expected_distinct(config, int(m), d, draws) for m, d in zip(left, depths, strict=True)]
     return found | {"ideal": float(np.mean(ideal))}
 
 
@@ -241,5 +252,3 @@ def completion_law(config: Generators, left: int, depth: int) -> tuple[float, ..
     if depth > 0:
         found += [(1 - opening) * rest for rest in completion_law(config, left - 1, depth - 1)]
     return tuple(found)
-
-

@@ -9,7 +9,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.decoding import (
-    VGB, BlockBestOfN, DyckVerifier, ProbeVerifier, TokenwiseRejection, ValueGuided, sample,
+    VGB,
+    BlockBestOfN,
+    DyckVerifier,
+    ProbeVerifier,
+    TokenwiseRejection,
+    ValueGuided,
+    sample,
 )  # fmt: skip
 
 from .dyck_generator import END, START, Generators, Prompts, prompts
@@ -35,9 +41,7 @@ class LearnedValue(eqx.Module):
 
     def begin(self, room: int, source: PyTree) -> Judgement:
         whole = jnp.zeros(room + 1, bool)
-        return Judgement(
-            self.probe.begin(room, source), self.perfect.begin(room, source), whole
-        )
+        return Judgement(self.probe.begin(room, source), self.perfect.begin(room, source), whole)
 
     def read(
         self, memory: Judgement, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
@@ -114,9 +118,7 @@ def trade_off(
         )
         for name, (arm, judge) in arms.items()
     }  # fmt: skip
-    traces["Algorithm 1"] = bench(
-        settings(quota=4, stride=4), tokens, lengths, key, Speaker.PROBE
-    )
+    traces["Algorithm 1"] = bench(settings(quota=4, stride=4), tokens, lengths, key, Speaker.PROBE)
     traces["none"] = bench(settings(), tokens, lengths, key)
     return {name: _summary(config, trace, draws) for name, trace in traces.items()}
 

@@ -102,7 +102,12 @@ class Trained(NamedTuple):
 
 
 def train_verifier(
-    config: Generators, model: Any, mistakes: Mistakes, key: PRNGKeyArray, repeats: int, share: float
+    config: Generators,
+    model: Any,
+    mistakes: Mistakes,
+    key: PRNGKeyArray,
+    repeats: int,
+    share: float,
 ) -> Trained:
     """A linear probe on as many right prefixes as wrong ones, of the same lengths; `share` of the
     pairs are for training."""

@@ -63,7 +63,8 @@ def deep_probe(
     sizes = [np.shape(features)[1], *[width] * (depth - 1), 1]
     keys = jax.random.split(key, depth)
     weights = tuple(
-        jax.random.normal(k, (a, b)) * np.sqrt(2 / a) for k, a, b in zip(keys, sizes, sizes[1:])  # noqa: B905
+        jax.random.normal(k, (a, b)) * np.sqrt(2 / a)
+        for k, a, b in zip(keys, sizes, sizes[1:])  # noqa: B905
     )
     probe = ProbeVerifier(weights, tuple(jnp.zeros(b) for b in sizes[1:]), place)
     return _train(probe, jnp.asarray(features), jnp.asarray(labels), steps)
@@ -94,9 +95,7 @@ def probe_accuracy(
     return float(((x[:, 0] >= 0) == (np.asarray(labels) == 1)).mean())
 
 
-def silhouette(
-    points: Float[np.ndarray, "n d"], clusters: Int[np.ndarray, " n"]
-) -> float:
+def silhouette(points: Float[np.ndarray, "n d"], clusters: Int[np.ndarray, " n"]) -> float:
     """The mean over points of `(b - a) / max(a, b)`: a is the mean distance to the others of its own
     cluster, b the least mean distance to another cluster; 0 for a cluster of one."""
     from scipy.spatial.distance import cdist
