@@ -179,14 +179,15 @@ class GuidedWorld(eqx.Module):
             )
         levels = [np.zeros(1, np.int64)]
         for h in range(self.horizon):
-            levels.append(self.step[h, levels[-1]].reshape(-1).astype(np.int64))
+            levels.append(np.asarray(self.step[h])[levels[-1]].reshape(-1).astype(np.int64))
         return levels
 
     def unfolded(self) -> "GuidedWorld":
         """The same world with one state per prefix: behind h tokens, its number in base K."""
         levels = self.prefix_states()
         return tree_world(
-            [self.base[h, at] for h, at in enumerate(levels[:-1])], self.log_tilt[levels[-1]]
+            [np.asarray(self.base[h])[at] for h, at in enumerate(levels[:-1])],
+            np.asarray(self.log_tilt)[levels[-1]],
         )
 
     # -- verifiers -----------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def noisy_dyck_log_values(
     mean = square * keep[0] + (1 - square) * keep[1]
     codes = np.arange(1, 2 ** (half + 1))
     depth = np.floor(np.log2(codes)).astype(int)
-    bits = sum((codes >> i) % 2 * (depth > i) for i in range(half + 1))
+    bits = np.sum([(codes >> i) % 2 * (depth > i) for i in range(half + 1)], axis=0)
     with np.errstate(divide="ignore"):
         log_keep, log_mean = np.log(keep), np.log(mean)
     stack = _times(bits, log_keep[1]) + _times(depth - bits, log_keep[0])

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 from minicosm.worlds.guided import GuidedWorld, TableVerifier
 
@@ -12,7 +12,7 @@ Truths = Bool[np.ndarray, "levels S"]
 
 def rejection_calls(world: GuidedWorld) -> float:
     """`D / P(accepted)`; a string is accepted with probability `tau / max tau`."""
-    chance = np.exp(world.log_partition() - world.log_tilt.max())
+    chance = float(np.exp(world.log_partition() - world.log_tilt.max()))
     return world.horizon / chance if chance > 0 else float("inf")
 
 
@@ -27,7 +27,8 @@ class Tokenwise(NamedTuple):
 def tokenwise_rejection(world: GuidedWorld, accepts: Truths) -> Tokenwise:
     """Tokens have the law `O(a | u) 1[ua accepted] / alpha(u)`, `alpha(u) = sum_a O(a | u) 1[ua accepted]`;
     `1 / alpha(u)` draws are expected behind u. Where no token is accepted the base law stands in."""
-    base, reach = np.array(world.base), np.zeros(world.states)
+    base = np.array(world.base)
+    reach: Float[np.ndarray, " S"] = np.zeros(world.states)
     reach[0], calls, stuck = 1.0, 0.0, 0.0
     for h in range(world.horizon):
         kept = world.base[h] * accepts[h + 1][world.step[h]]
@@ -47,7 +48,8 @@ def tokenwise_rejection(world: GuidedWorld, accepts: Truths) -> Tokenwise:
 def restart_calls(world: GuidedWorld, accepts: Truths) -> float:
     """Tokens are drawn once, and at the first rejected one the string starts over:
     `sum_{h < D} P(the first h tokens are accepted) / P(all are)`."""
-    reach, drawn = np.zeros(world.states), 0.0
+    reach: Float[np.ndarray, " S"] = np.zeros(world.states)
+    drawn = 0.0
     reach[0] = 1
     for h in range(world.horizon):
         drawn += float(reach.sum())

@@ -64,7 +64,8 @@ class LumpedTree:
 
     def kl(self, table: Table) -> float:
         """`KL(pi* || guided sampling with these values)`, summed token by token under `pi*`."""
-        base, reach = self.world.tilted().base, np.zeros(self.table.shape[1])
+        base = self.world.tilted().base
+        reach: Float[np.ndarray, " S"] = np.zeros(self.table.shape[1])
         reach[0], total = 1, 0.0
         for h in range(self.world.horizon):
             flow = reach[: self._rows, None] * base[h]

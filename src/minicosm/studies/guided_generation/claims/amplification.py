@@ -1,8 +1,10 @@
 """Errors of a verifier against the horizon: plain guidance, the first leaf of VGB, `y^(T)`."""
 
+from typing import Any
+
 import numpy as np
 
-from minicosm.lab import Estimate, Outcome
+from minicosm.lab import Estimate, Outcome, Table
 
 from ...common.checks import Results, identity
 from ..amplification_figures import amplification, monte_carlo
@@ -140,12 +142,12 @@ def linear_growth(results: Results) -> Outcome:
     )
 
 
-def _notes(results: Results):
+def _notes(results: Results) -> Table:
     """Independent errors at every horizon, beside means of ten draws made elsewhere."""
     found = rows(results, "independent errors")
     sizes = (4, 8, 12, 16)
     means = [_mean(found, H=H) for H in sizes]
-    columns = {
+    columns: dict[str, list[Any]] = {
         "H": list(sizes), "plain": [m[0] for m in means], "first leaf": [m[1] for m in means],
         "plain, ten other draws": [0.141, 0.397, 0.579, 0.859],
         "first leaf, ten other draws": [0.041, 0.045, 0.051, 0.055],
@@ -169,7 +171,7 @@ def monte_carlo_values(results: Results) -> Outcome:
     found = rows(results, "Monte-Carlo values")
     cases = [(N, H) for N in (500, 10_000) for H in (6, 8, 10)]
     means = [_mean(found, N=N, H=H) for N, H in cases]
-    columns = {
+    columns: dict[str, list[Any]] = {
         "rollouts": [N for N, _ in cases], "H": [H for _, H in cases],
         "plain": [m[0] for m in means], "first leaf": [m[1] for m in means], "ratio": [m[2] for m in means],
         "plain, ten other draws": [0.0080, 0.041, 0.161, 0.0003, 0.0014, 0.0059],

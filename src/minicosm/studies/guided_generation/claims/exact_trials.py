@@ -1,5 +1,6 @@
 """How large each profile is for the exact half, and what its claims share."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minicosm.lab import Outcome, ProfileName, Table, Trial
@@ -65,6 +66,6 @@ def at_least(statement: str, column: str = "slack", slack: float = TOLERANCE) ->
     return check
 
 
-def table(title: str, columns: dict[str, list], note: str = "") -> Table:
+def table(title: str, columns: Mapping[str, Sequence[Any]], note: str = "") -> Table:
     """A table whose columns are lists of the same length."""
     return Table(title, tuple(columns), tuple(zip(*columns.values(), strict=True)), note)
