@@ -32,6 +32,7 @@ class CausalLM(Protocol):
         ...
 
 
+@runtime_checkable
 class Generator(Protocol):
     """Continues strings token by token; methods take one string, callers `vmap`.
 
@@ -58,6 +59,7 @@ class Generator(Protocol):
         ...
 
 
+@runtime_checkable
 class Verifier(Protocol):
     """Scores unfinished strings; a memory as for `Generator`.
 
