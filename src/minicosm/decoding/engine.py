@@ -1,8 +1,9 @@
 """`sample`: one loop for all samplers, compiled, over batches of rows."""
 
+import math
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -19,6 +20,7 @@ from .trace import PADDING, Status, Trace
 MAX_CALLS = 1_000_000
 
 
+@runtime_checkable
 class Sampler(Protocol):
     """Settings that know what to do with one row; see `Ancestral` for the shortest.
 
@@ -59,7 +61,7 @@ def sample(
     max_verifier_calls: int | None = None,
     seconds: float | None = None,
     chunk: int = 256,
-    segment: int = 256,
+    segment: int = 64,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trace:
     """Continue every prompt by the sampler's rule.
@@ -72,8 +74,8 @@ def sample(
 
     No row asks for more than `max_calls` laws or, if given, `max_verifier_calls` scores, and no
     segment begins after `seconds`; rows that stop for that have the status BUDGET and what they had.
-    `chunk` rows are computed at a time, `segment` steps between looks at the clock. `progress` is
-    called with the number of rows that ended and of all rows.
+    `chunk` rows are computed at a time, with `segment` steps between looks at the clock. `progress`
+    is called with the number of rows that ended and of all rows.
     """
     prompts, sizes, limits = _check(generator, prompts, prompt_lengths, length, end)
     if sampler.needs_verifier and verifier is None:
@@ -84,38 +86,60 @@ def sample(
     batch, room = len(prompts), int(limits.max())
     chunk = min(check_count("chunk", chunk), batch)
     wide = min(prompts.shape[1], room)
-    deadline = None if seconds is None else time.monotonic() + seconds
+    tokens = np.zeros((batch, room), np.int32)
+    tokens[:, :wide] = prompts[:, :wide]
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
     numbers = jax.tree.map(jnp.asarray, sampler)
     budget = jnp.array([max_calls, 2**31 - 1 if max_verifier_calls is None else max_verifier_calls])
-    end_token = jnp.int32(PADDING if end is None else end)
-    parts = []
-    for first in range(0, batch, chunk):
-        index = np.minimum(np.arange(first, first + chunk), batch - 1)
-        tokens = np.zeros((chunk, room), np.int32)
-        tokens[:, :wide] = prompts[index, :wide]
-        each = (tokens, sizes[index], limits[index], index.astype(np.uint32))
-        state = _begin(numbers, generator, verifier, each, key, end_token, wide)
-        while (late := deadline is not None and time.monotonic() > deadline) is False:
-            state, running = _advance(
-                numbers, generator, verifier, each, key, end_token, state, budget, segment
-            )
-            if not int(running):
-                break
-            if progress is not None:
-                progress(min(first + chunk - int(running), batch), batch)
-        small = state._replace(memory=None, judgement=None)
-        if late:
-            small = small._replace(
-                status=jnp.where(small.status == Status.RUNNING, Status.BUDGET, small.status)
-            )
-        real = slice(batch - first)
-        parts.append(jax.tree.map(lambda leaf, real=real: np.asarray(leaf)[real], small))
-        if (fault := np.bitwise_or.reduce(parts[-1].fault)) != 0:
-            raise ValueError(_sentence(int(fault), sampler))
+    shared = (numbers, generator, verifier, key, jnp.int32(PADDING if end is None else end))
+
+    # A row takes a slot, and leaves it to the next row when it has ended: rows that take long do not
+    # keep the others waiting.
+    slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
+    state, found = None, None
+    while waiting < batch or live.any():
+        free = np.flatnonzero(~live)
+        if waiting < batch and 2 * len(free) >= chunk:
+            fresh = free[: batch - waiting]
+            slots[fresh] = np.arange(waiting, waiting + len(fresh))
+            waiting += len(fresh)
+            each = (tokens[slots], sizes[slots], limits[slots], slots.astype(np.uint32))
+            mask = np.isin(np.arange(chunk), fresh)
+            begun = _begin(*shared, each, mask, wide)
+            state = begun if not live.any() else _merge(mask, begun, state)
+            live |= mask
+            if found is None:
+                found = _unfinished(_small(begun), tokens, sizes)
+        late = time.monotonic() > deadline
+        if not late:
+            state = _advance(*shared, each, state, budget, segment)
+        small = _small(state)
+        if fault := int(np.bitwise_or.reduce(small.fault[live])):
+            raise ValueError(_sentence(fault, sampler))
+        ended = live & (late | (small.status != Status.RUNNING))
+        rows = slots[ended]
+        for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(small), strict=True):
+            whole[rows] = part[ended]
+        live &= ~ended
         if progress is not None:
-            progress(min(first + chunk, batch), batch)
-    whole = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-    return _trace(sampler, whole, prompts, sizes)
+            progress(waiting - int(live.sum()), batch)
+        if late:
+            break
+    found.status[found.status == Status.RUNNING] = Status.BUDGET
+    return _trace(sampler, found, prompts, sizes)
+
+
+def _small(state: r.Row) -> r.Row:
+    """All but the memories, as NumPy arrays."""
+    return jax.tree.map(np.asarray, state._replace(memory=None, judgement=None))
+
+
+def _unfinished(begun: r.Row, tokens, sizes) -> r.Row:
+    """Room for what is found, filled with rows of which nothing is known but their prompts."""
+    batch = len(tokens)
+    empty = jax.tree.map(lambda leaf: np.repeat(leaf[:1], batch, 0), begun)
+    running = np.full(batch, Status.RUNNING, np.int32)
+    return empty._replace(tokens=tokens.copy(), n=sizes.copy(), status=running)
 
 
 def _tasks(generator, verifier, each, key, end):
@@ -127,20 +151,29 @@ def _tasks(generator, verifier, each, key, end):
 
 
 @eqx.filter_jit
-def _begin(sampler, generator, verifier, each, key, end, longest):
+def _begin(sampler, generator, verifier, key, end, each, fresh, longest):
+    """Rows that have read their prompts; those that are not `fresh` have ended."""
     tasks, axes = _tasks(generator, verifier, each, key, end)
 
-    def one(task):
+    def one(task, fresh):
         row = r.begin(task, longest)
         row = row._replace(own=sampler.start(task, row))
-        return r.finish(row, Status.DONE, r.is_full(task, row))
+        return r.finish(row, Status.DONE, ~fresh | r.is_full(task, row))
 
-    return jax.vmap(one, (axes,))(tasks)
+    return jax.vmap(one, (axes, 0))(tasks, fresh)
+
+
+@jax.jit
+def _merge(mask, new, old):
+    def choose(a, b):
+        return jnp.where(mask.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+
+    return jax.tree.map(choose, new, old)
 
 
 @eqx.filter_jit
-def _advance(sampler, generator, verifier, each, key, end, state, budget, segment):
-    """At most `segment` steps; also the number of rows that still run."""
+def _advance(sampler, generator, verifier, key, end, each, state, budget, segment):
+    """At most `segment` steps."""
     tasks, axes = _tasks(generator, verifier, each, key, end)
     cost = jnp.array(sampler.cost(generator.vocab))
 
@@ -151,10 +184,7 @@ def _advance(sampler, generator, verifier, each, key, end, state, budget, segmen
         new = sampler.step(task, row, jax.random.fold_in(task.key, row.steps))
         new = r.add(new, steps=1)
         # Memories need no choice: what a step writes there is behind the string.
-        parts = (
-            new._replace(memory=None, judgement=None),
-            row._replace(memory=None, judgement=None),
-        )
+        parts = (x._replace(memory=None, judgement=None) for x in (new, row))
         kept = jax.tree.map(lambda a, b: jnp.where(active, a, b), *parts)
         kept = kept._replace(memory=new.memory, judgement=new.judgement)
         return r.finish(kept, Status.BUDGET, running & spent)
@@ -167,8 +197,7 @@ def _advance(sampler, generator, verifier, each, key, end, state, budget, segmen
         i, state = carry
         return i + 1, jax.vmap(one, (axes, 0))(tasks, state)
 
-    _, state = jax.lax.while_loop(going, step, (0, state))
-    return state, jnp.sum(state.status == Status.RUNNING)
+    return jax.lax.while_loop(going, step, (0, state))[1]
 
 
 def _check(generator, prompts, prompt_lengths, length, end):

@@ -125,7 +125,7 @@ def children(
 
 
 def judge(
-    row: Row, answer: Float[Array, "*n"], when: Bool[Array, "*n"] | bool, probability: bool
+    row: Row, answer: Float[Array, "*n"], when: Bool[Array, ""] | bool, probability: bool
 ) -> Row:
     """Note what is wrong with scores that count."""
     row = blame(row, NOT_A_NUMBER, jnp.any(~jnp.isfinite(answer) & when))

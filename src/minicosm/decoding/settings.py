@@ -60,7 +60,7 @@ class Draw:
         as_number(self, "top_p", least=0, most=1)
 
 
-def as_number(settings: Any, name: str, least: float, most: float = math.inf) -> None:
+def as_number(settings: Any, name: str, least: float | int, most: float | int = math.inf) -> None:
     """Store a field as a float, or raise unless it is a finite number in [least, most]."""
     value = getattr(settings, name)
     number = isinstance(value, int | float) and not isinstance(value, bool)
