@@ -114,7 +114,7 @@ def refill_perfect(results: Results) -> Outcome:
     title="What remains are wrong closing brackets, made with the quota spent",
     source=f"{PAPER}, Figure 3.2",
     statement=(
-        "Of the mistakes that Algorithm 1 leaves at top_p .9, at least 90% are wrong closing brackets, and "
+        "Of the mistakes that Algorithm 1 as printed leaves at top_p .9, at least 90% are wrong closing brackets, and "
         "most are in strings that have used their quota up."
     ),
     criterion=(
@@ -125,13 +125,17 @@ def refill_perfect(results: Results) -> Outcome:
     kind="figure",
 )
 def remaining(results: Results) -> Outcome:
-    found = numbers(results)["remaining"]
+    found, other = numbers(results)["remaining"], numbers(results)["remaining_other"]
     count = sum(part["count"] for part in found)
     kinds: Counter[str] = Counter()
     for part in found:
         kinds.update(part["kinds"])
-    spent = sum(round(part["exhausted"] * part["count"]) for part in found if part["count"])
-    argmax = sum(round(part["argmax"] * part["count"]) for part in found if part["count"])
+
+    def among(parts: list[Any], what: str) -> int:
+        return sum(round(part[what] * part["count"]) for part in parts if part["count"])
+
+    spent, argmax = among(found, "exhausted"), among(found, "argmax")
+    elsewhere = share(among(other, "exhausted"), sum(part["count"] for part in other))
     closing, exhausted = share(kinds["WRONG_CLOSING_BRACKET"], count), share(spent, count)
     rows = [tuple(row) for part in found for row in part["rows"]][:23]
     tables = (
@@ -146,6 +150,7 @@ def remaining(results: Results) -> Outcome:
         "wrong closing brackets": closing,
         "quota used up": exhausted,
         "wrong token is the likeliest": share(argmax, count),
+        f"quota used up, {numbers(results)['other_mode'][0]}": elsewhere,
         "mistakes": count,
     }
     return Outcome(worst([all_above([closing], 0.9), all_above([exhausted], 0.5)]), named, tables)

@@ -58,7 +58,7 @@ def test_cases(
     shape: dict[str, Any] = {
         "smoke": {
             "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 2,
-            "width": 16, "heads": 2, "mlp_width": 32, "steps": 20, "texts": 64,
+            "width": 16, "heads": 2, "mlp_width": 32, "rate": 5e-3, "steps": 300, "texts": 256,
         },
         "laptop": {"members": 4},
         "paper": {

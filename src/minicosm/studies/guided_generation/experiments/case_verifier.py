@@ -94,6 +94,11 @@ def token_examples(
     able = np.flatnonzero(first > 3)
     good = rng.choice(able, min(len(bad), len(able)), replace=False)
     bad = bad[: len(good)]
+    if len(bad) == 0:
+        raise ValueError(
+            f"{len(tokens)} texts of the generator hold {len(bad)} errors behind {len(able)} right "
+            "beginnings; verifiers need some of both: take more texts or train it longer"
+        )
     cut = rng.integers(4, first[good] + 1)
     rows = np.concatenate([bad, good])
     return Examples(
@@ -111,6 +116,11 @@ def line_examples(
     rng = np.random.default_rng(seed)
     found = [np.argwhere(ends & (correct == label)) for label in (False, True)]
     size = min(most, *map(len, found))
+    if size == 0:
+        raise ValueError(
+            f"the generator wrote {len(found[1])} correct lines and {len(found[0])} wrong ones in "
+            f"{len(tokens)} texts; verifiers need some of both: take more texts or train it longer"
+        )
     rows = np.concatenate([part[rng.choice(len(part), size, replace=False)] for part in found])
     return Examples(tokens[rows[:, 0]], rows[:, 1] + 1, np.repeat([0, 1], size))
 

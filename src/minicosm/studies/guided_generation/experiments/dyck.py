@@ -117,9 +117,12 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     )
     asked = prompts(recipe, keys["asked"], config.unseen)
     found["unseen"], traces = tables.unseen(
-        recipe, bench, asked, keys["unseen"], config.unseen_repeats
+        recipe, bench, asked, keys["unseen"], config.unseen_repeats, config.modes
     )
-    found["remaining"] = tables.remaining_mistakes(recipe, model, traces)
+    printed, other = traces.values()
+    found["remaining"] = tables.remaining_mistakes(recipe, model, printed)
+    found["remaining_other"] = tables.remaining_mistakes(recipe, model, other, 0)
+    found["other_mode"] = config.modes[-1]
     few = prompts(recipe, keys["diverse prompts"], config.diverse)
     found["diversity"] = tables.diversity(recipe, bench, few, keys["diverse"], config.diverse_draws)
 

@@ -117,14 +117,20 @@ def _rejected(trace: Any) -> tuple[Int[np.ndarray, "m P"], Int[np.ndarray, " m"]
 
 
 def unseen(
-    config: Generators, bench: Bench, asked: Prompts, key: PRNGKeyArray, repeats: int
-) -> tuple[dict[str, float], Any]:
+    config: Generators,
+    bench: Bench,
+    asked: Prompts,
+    key: PRNGKeyArray,
+    repeats: int,
+    modes: tuple[str, ...],
+) -> tuple[dict[str, float], dict[str, list[Any]]]:
     """Tables 3.3 and 3.16: the share of wrong completions of fresh prompts, which are kept unless they
-    are erasable; and the traces of Algorithm 1 at nucleus .9."""
+    are erasable; and the traces at nucleus .9 of Algorithm 1 as printed and in the last of `modes`."""
     quota = {"quota": 4, "stride": 4}
     arms: dict[str, tuple[dict[str, Any], Speaker]] = {
         "baseline": ({}, Speaker.NOBODY),
         "guided": (quota, Speaker.PROBE),
+        f"guided, {modes[-1]}": (quota | MODES[modes[-1]], Speaker.PROBE),
         "no refill": (quota | {"refill": "none"}, Speaker.PROBE),
         "perfect": (quota, Speaker.PERFECT),
         "perfect, erasable": (quota | {"erasable_prompt": ALL}, Speaker.PERFECT),
@@ -134,7 +140,7 @@ def unseen(
         ),
     }
     errors: dict[str, float] = {}
-    kept = []
+    kept: dict[str, list[Any]] = {}
     for top_p in TOP_PS:
         for name, (fields, speaker) in arms.items():
             shares = []
@@ -144,8 +150,8 @@ def unseen(
                     jax.random.fold_in(key, i), speaker,
                 )  # fmt: skip
                 shares.append(1 - _accuracy(config, trace))
-                if name == "guided" and top_p == TOP_PS[0]:
-                    kept.append(trace)
+                if name.startswith("guided") and top_p == TOP_PS[0]:
+                    kept.setdefault(name, []).append(trace)
             errors[f"{name} {top_p:g}"] = float(np.mean(shares))
     return errors, kept
 

@@ -64,6 +64,11 @@ def collect(
         found.append((trace.tokens[bad], parsed.at[bad] + 1))
         asked, wrong, rounds = asked + size, wrong + int(bad.sum()), rounds + 1
     tokens, lengths = (np.concatenate(part)[:wanted] for part in zip(*found, strict=True))
+    if len(lengths) < 2:
+        raise ValueError(
+            f"the generator made {len(lengths)} mistakes on {asked} prompts; verifiers need at least 2: "
+            "ask more prompts or keep the generator earlier"
+        )
     return Mistakes(np.where(tokens < 0, END, tokens), lengths, asked, wrong)
 
 
