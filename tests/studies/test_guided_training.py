@@ -45,7 +45,7 @@ def test_the_first_error_is_where_no_valid_string_begins_so():
     assert kinds[0, 4, 0, 0, 0] == kinds[0, 1, 0, 1, 1] == DyckError.WRONG_END
     assert kinds[1, 0, 0, 0, 0] == kinds[4, 0, 0, 0, 0] == DyckError.WRONG_START
     assert kinds[0, 1, 3, 0, 0] == DyckError.UNDERFLOW
-    assert kinds[0, 2, 0, 0, 0] == DyckError.CANNOT_CLOSE
+    assert kinds[0, 2, 0, 0, 0] == kinds[0, 1, 2, 2, 0] == DyckError.CANNOT_CLOSE
     shallow = DyckReferee(2, 1, 4).first_error(jnp.array([0, 2]))
     assert [int(x) for x in shallow[:2]] == [1, DyckError.TOO_DEEP]
 

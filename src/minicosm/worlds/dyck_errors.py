@@ -26,7 +26,7 @@ class DyckError(IntEnum):
     WRONG_START = 3
     """The first token is no open bracket."""
     TOO_DEEP = 4
-    """The depth exceeds the world's bound."""
+    """The depth exceeds the world's bound, though it could still be closed."""
     CANNOT_CLOSE = 5
     """The depth exceeds the number of brackets left."""
     UNDERFLOW = 6
@@ -84,8 +84,8 @@ class DyckReferee(eqx.Module):
                 ~opens & (reading.read == 0),
                 ~opens & (reading.depth == 0),
                 ~opens & (top != kind),
-                depth > self.depth,
                 depth > left,
+                depth > self.depth,
             ],
             [
                 DyckError.WRONG_END,
@@ -93,8 +93,8 @@ class DyckReferee(eqx.Module):
                 DyckError.WRONG_START,
                 DyckError.UNDERFLOW,
                 DyckError.WRONG_CLOSING_BRACKET,
-                DyckError.TOO_DEEP,
                 DyckError.CANNOT_CLOSE,
+                DyckError.TOO_DEEP,
             ],
             DyckError.NONE,
         ).astype(jnp.int32)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
@@ -115,14 +116,11 @@ class CaseValue(CaseReferee):
         """The probability of what is left of the correct right-hand side:
         `sum_z P(z | u) prod_t P_z(w_t | u w_{<t})`."""
         world = self.world
-        laws = []
-        for place in range(2 * world.longest + 4):
-            now = state._replace(place=jnp.asarray(place, jnp.int32))
-            tokens, other = world._meant(now)
-            laws.append((tokens[0], jnp.where(other, False, tokens == tokens[0])))
-        correct = jnp.stack([token for token, _ in laws])
-        agrees = jnp.stack([fits for _, fits in laws])  # place, hypothesis
-        places = jnp.arange(len(laws))[:, None]
+        every = jnp.arange(2 * world.longest + 4, dtype=jnp.int32)
+        meant, other = jax.vmap(lambda place: world._meant(state._replace(place=place)))(every)
+        correct = meant[:, 0]
+        agrees = ~other & (meant == correct[:, None])  # place, hypothesis
+        places = every[:, None]
         ahead = (places >= state.place) & (places <= 2 * state.size + 3)
         met = jnp.cumprod(jnp.where(ahead, agrees, True), axis=0).astype(bool)
         living = state.alive & jnp.concatenate([jnp.ones((1, len(state.alive)), bool), met[:-1]])

@@ -114,8 +114,8 @@ def refill_perfect(results: Results) -> Outcome:
     title="What remains are wrong closing brackets, made with the quota spent",
     source=f"{PAPER}, Figure 3.2",
     statement=(
-        "Of the mistakes that Algorithm 1 as printed leaves at top_p .9, at least 90% are wrong closing brackets, and "
-        "most are in strings that have used their quota up."
+        "Of the mistakes that Algorithm 1 as printed leaves at top_p .9, at least 90% are wrong closing "
+        "brackets, and most are in strings that have used their quota up."
     ),
     criterion=(
         "The 95% interval (Wilson, over the mistakes of all generators) of the first share lies above 0.9 "

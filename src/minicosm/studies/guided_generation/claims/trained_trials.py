@@ -36,7 +36,7 @@ def sandbox(
         "smoke": {
             "mistakes": 20, "asked": 60, "draws": 1, "unseen": 40, "diverse": 4, "strings": 20,
             "diverse_draws": 5, "repeats": 2, "chunk": 20, "rollouts": 20, "value_rows": 60,
-            "modes": ("printed", "refill checked"),
+            "modes": ("printed", "refill checked"), "blocks": (),
         },
         "laptop": {},
         "paper": {

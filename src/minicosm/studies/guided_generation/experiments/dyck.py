@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from minicosm.decoding import DyckVerifier, RandomVerifier
+from minicosm.decoding import DyckVerifier
 from minicosm.lab.claims import Progress, TrialResult
 from minicosm.models import CachedTransformer
 
@@ -44,6 +44,8 @@ class Sandbox:
     rollouts: int = 4_800
     value_rows: int = 8_000
     """Completions, and prefixes of them, that the value is learned from."""
+    blocks: tuple[int, ...] = (2, 4, 8)
+    """Candidates of block best-of-n beside the value."""
     strings: int = 2_000
     """In distribution, for closing accuracy."""
     chunk: int = 480
@@ -77,7 +79,7 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
 def bench_of(config: Sandbox, model: Any, probe: Any) -> Bench:
     recipe = config.generators
     perfect = DyckVerifier(2, recipe.length, END)
-    judge = Judge(probe, perfect, RandomVerifier(jax.random.key(0)), np.int32(Speaker.NOBODY))
+    judge = Judge(probe, perfect, None, np.int32(Speaker.NOBODY))
     generator = CachedTransformer(model, START)
     return Bench(generator, judge, recipe.length + 1, END, config.chunk)
 
@@ -128,7 +130,7 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
 
     value = learn_value(recipe, bench, keys["value"], config.rollouts, config.value_rows)
     found["trade_off"] = trade_off(
-        recipe, bench, value, few, keys["trade-off"], config.diverse_draws
+        recipe, bench, value, few, keys["trade-off"], config.diverse_draws, config.blocks
     )
 
     wrong = trained.features[trained.labels == 0]

@@ -96,7 +96,8 @@ def trade_off(
     draws: int, blocks: tuple[int, ...] = (2, 4, 8),
 ) -> dict[str, dict[str, float]]:  # fmt: skip
     """For every sampler: the share of valid completions, how many of `draws` of a prompt differ, and
-    the calls of generator and verifier for a completion."""
+    the calls of generator and verifier for a completion. Without `blocks` only those that weigh
+    tokens by the value."""
     rows = np.repeat(np.arange(len(asked.lengths)), draws)
     tokens, lengths = np.asarray(asked.tokens)[rows], np.asarray(asked.lengths)[rows]
     perfect = DyckVerifier(2, config.length, END)
@@ -109,8 +110,9 @@ def trade_off(
     learned = LearnedValue(value, perfect, np.bool_(False), config.length + 1)
     for n in blocks:
         arms[f"block best of {n}"] = BlockBestOfN(count=n, size=4), learned
-    strict = LearnedValue(bench.judge.probe, perfect, np.bool_(False), config.length + 1)
-    arms["tokenwise rejection"] = TokenwiseRejection(threshold=0.5, redraws=50), strict
+    if blocks:
+        strict = LearnedValue(bench.judge.probe, perfect, np.bool_(False), config.length + 1)
+        arms["tokenwise rejection"] = TokenwiseRejection(threshold=0.5, redraws=50), strict
     traces = {
         name: sample(
             arm, bench.generator, judge, tokens, key, length=bench.length, prompt_lengths=lengths,

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from minicosm.decoding import ProbeVerifier, RandomVerifier, Trace, sample
+from minicosm.decoding import RandomVerifier, Trace, sample
 from minicosm.worlds.arrays import AnyArray
 
 
@@ -28,11 +28,11 @@ class Speaker(IntEnum):
 
 
 class Judge(eqx.Module):
-    """A `Verifier` that asks one of three."""
+    """A `Verifier` that asks one of three; the random one may be left out."""
 
-    probe: ProbeVerifier
+    probe: Any
     perfect: Any
-    random: RandomVerifier
+    random: RandomVerifier | None
     speaker: Int[AnyArray, ""]
 
     def begin(self, room: int, source: PyTree) -> PyTree:
@@ -51,7 +51,8 @@ class Judge(eqx.Module):
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        return self.probe, self.perfect, self.random
+        known = self.probe, self.perfect
+        return known if self.random is None else (*known, self.random)
 
     def by(self, speaker: Speaker) -> "Judge":
         return Judge(self.probe, self.perfect, self.random, np.int32(speaker))
