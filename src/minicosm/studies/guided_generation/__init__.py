@@ -9,6 +9,10 @@ from .claims import walk  # noqa: F401
 from .claims import mixing  # noqa: F401
 from .claims import guidance  # noqa: F401
 from .claims import amplification  # noqa: F401
+from .claims import dyck_verifier  # noqa: F401
+from .claims import dyck_backtracking  # noqa: F401
+from .claims import dyck_unseen  # noqa: F401
+from .claims import test_cases  # noqa: F401
 
 # isort: on
 from .study import STUDY

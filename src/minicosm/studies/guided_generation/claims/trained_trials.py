@@ -1,0 +1,159 @@
+"""Which ensembles the claims about trained generators need, and how their numbers are read."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from minicosm.lab import Estimate, ProfileName, Trial, Verdict
+
+from ...common.checks import Results
+
+PAPER = "Botta et al. 2025"
+
+
+def sandbox(
+    profile: ProfileName, seed: int, *, generators: int | None = None, steps: int | None = None
+) -> dict[str, Trial]:
+    """One ensemble of bracket generators with everything that is measured on it."""
+    from ..experiments.dyck import Sandbox, run
+    from ..experiments.dyck_generator import Generators
+
+    shape: dict[str, Any] = {
+        "smoke": {
+            "length": 12, "shortest": 7, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32,
+            "rate": 3e-3, "steps": 60, "chunk": 30, "watched": 50,
+        },
+        "laptop": {"members": 4},
+        "paper": {
+            "layers": 6, "heads": 8, "width": 512, "mlp_width": 1024, "rate": 3e-4, "steps": 9375,
+            "watched": 2000, "members": 5,
+        },
+    }[profile]  # fmt: skip
+    sizes: dict[str, Any] = {
+        "smoke": {
+            "mistakes": 20, "asked": 60, "draws": 1, "unseen": 40, "diverse": 4, "strings": 20,
+            "diverse_draws": 5, "repeats": 2, "chunk": 20, "rollouts": 20, "value_rows": 60,
+            "modes": ("printed", "refill checked"), "blocks": (),
+        },
+        "laptop": {},
+        "paper": {
+            "mistakes": 441, "asked": 100_000, "share": 0.9, "repeats": 10, "unseen": 10_000,
+            "unseen_repeats": 5,
+        },
+    }[profile]  # fmt: skip
+    _override(shape, generators, steps)
+    return {"sandbox": Trial(run, Sandbox(Generators(seed=seed, **shape), **sizes))}
+
+
+def test_cases(
+    profile: ProfileName, seed: int, *, generators: int | None = None, steps: int | None = None
+) -> dict[str, Trial]:
+    """One ensemble of generators of test cases with every arm."""
+    from ..experiments.case_generator import CaseGenerators
+    from ..experiments.cases import Cases, run
+
+    shape: dict[str, Any] = {
+        "smoke": {
+            "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 2,
+            "width": 16, "heads": 2, "mlp_width": 32, "rate": 5e-3, "steps": 300, "texts": 256,
+        },
+        "laptop": {"members": 4},
+        "paper": {
+            "lines": 8, "room": 256, "layers": 4, "width": 256, "mlp_width": 1024, "rate": 1e-3,
+            "batch": 64, "steps": 10_000, "texts": 16_384, "members": 5,
+        },
+    }[profile]  # fmt: skip
+    sizes: dict[str, Any] = {
+        "smoke": {
+            "training_texts": 60, "texts": 3, "tested_names": 2, "repetitions": 2, "layer": 1,
+            "depths": (2,), "blocks": (2,), "grid": (),
+        },
+        "laptop": {},
+        "paper": {
+            "training_texts": 4000, "repetitions": 5, "layer": 3,
+            "grid": tuple(
+                (p, t) for p in (1.0, 0.95, 0.9, 0.8, 0.7) for t in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
+            ),
+        },
+    }[profile]  # fmt: skip
+    _override(shape, generators, steps)
+    return {"cases": Trial(run, Cases(CaseGenerators(seed=seed, **shape), **sizes))}
+
+
+def _override(shape: dict[str, Any], generators: int | None, steps: int | None) -> None:
+    if generators is not None:
+        if generators < 2:
+            raise ValueError(f"generators is {generators}; an interval needs at least 2")
+        shape["members"] = generators
+    if steps is not None:
+        if steps < 1:
+            raise ValueError(f"steps is {steps}; it must be at least 1")
+        shape["steps"] = steps
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+def numbers(results: Results) -> Any:
+    """What the one trial found."""
+    return next(iter(results.values())).numbers
+
+
+def column(results: Results, *path: Any) -> np.ndarray:
+    """One number of every generator: `numbers[path[0]][generator][path[1]]...`."""
+    found = []
+    for value in numbers(results)[path[0]]:
+        for step in path[1:]:
+            value = value[step]
+        found.append(value)
+    return np.asarray(found, float)
+
+
+def arm(results: Results, name: str, what: str = "accuracy") -> np.ndarray:
+    """The mean over repetitions of an arm of the test cases, for every generator."""
+    return np.asarray(numbers(results)["arms"][name][what], float).mean(axis=1)
+
+
+def standard_error(samples: np.ndarray) -> float:
+    return float(np.std(samples, ddof=1) / sqrt(len(samples)))
+
+
+def rising(columns: Iterable[np.ndarray]) -> Verdict:
+    """Whether means over generators rise from column to column.
+
+    Fails if a fall has an interval below 0, holds if every mean rises, otherwise undecided.
+    """
+    columns = list(columns)
+    steps = [Estimate.of(after - before) for before, after in pairwise(columns)]
+    if any(step.high < 0 for step in steps):
+        return "fails"
+    return "holds" if all(step.value > 0 for step in steps) else "undecided"
+
+
+def below(estimates: Iterable[Estimate]) -> Verdict:
+    """Holds if every mean is below 0, fails if an interval lies above, otherwise undecided."""
+    estimates = list(estimates)
+    if any(e.low > 0 for e in estimates):
+        return "fails"
+    return "holds" if all(e.value < 0 for e in estimates) else "undecided"
+
+
+def share(successes: int, count: int) -> Estimate:
+    """A share with Wilson's 95% interval."""
+    if count == 0:
+        return Estimate(float("nan"), 0.0, 1.0, 0)
+    z, p = 1.959964, successes / count
+    middle = (p + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z / (1 + z**2 / count) * sqrt(p * (1 - p) / count + z**2 / (4 * count**2))
+    return Estimate(p, middle - half, middle + half, count)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Fails if one fails, holds if all hold, otherwise undecided."""
+    verdicts = list(verdicts)
+    if "fails" in verdicts:
+        return "fails"
+    return "holds" if all(v == "holds" for v in verdicts) else "undecided"

@@ -1,0 +1,136 @@
+"""A value that is learned from a bracket generator's own completions, and the samplers that use it."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from minicosm.decoding import (
+    VGB,
+    BlockBestOfN,
+    DyckVerifier,
+    ProbeVerifier,
+    TokenwiseRejection,
+    ValueGuided,
+    sample,
+)  # fmt: skip
+
+from .dyck_generator import END, START, Generators, Prompts, prompts
+from .dyck_tables import distinct, settings
+from .dyck_verifier import parse
+from .judges import Bench, Speaker
+from .probes import linear_probe
+
+
+class Judgement(NamedTuple):
+    probe: PyTree
+    perfect: PyTree
+    whole: Bool[Array, " rows"]
+
+
+class LearnedValue(eqx.Module):
+    """A probe's score; with `exact_leaves`, whole strings are worth 1 if they are valid and 0 if not."""
+
+    probe: ProbeVerifier
+    perfect: DyckVerifier
+    exact_leaves: Bool[Any, ""]
+    length: int = eqx.field(static=True)
+
+    def begin(self, room: int, source: PyTree) -> Judgement:
+        whole = jnp.zeros(room + 1, bool)
+        return Judgement(self.probe.begin(room, source), self.perfect.begin(room, source), whole)
+
+    def read(
+        self, memory: Judgement, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
+    ) -> Judgement:
+        whole = (token == END) | (n + 1 >= self.length)
+        here = jnp.arange(memory.whole.shape[0]) == n + 1
+        return Judgement(
+            self.probe.read(memory.probe, n, token, source),
+            self.perfect.read(memory.perfect, n, token, source),
+            jnp.where(here, whole, memory.whole),
+        )
+
+    def score(self, memory: Judgement, n: Int[Array, ""]) -> Float[Array, ""]:
+        learned, exact = self.probe.score(memory.probe, n), self.perfect.score(memory.perfect, n)
+        return jnp.where(memory.whole[n] & self.exact_leaves, exact, learned)
+
+
+def learn_value(
+    config: Generators, bench: Bench, key: PRNGKeyArray, rollouts: int, rows: int
+) -> ProbeVerifier:
+    """Logistic regression of "the completion is valid" on the hidden states of the prefixes of
+    untruncated completions, from the prompt on; `rows` prefixes, drawn with replacement."""
+    prompt_key, sample_key, row_key = jax.random.split(key, 3)
+    asked = prompts(config, prompt_key, rollouts)
+    trace = bench(settings(top_p=1.0), asked.tokens, asked.lengths, sample_key)
+    right = parse(config.referee, trace.tokens).right
+    tokens = np.where(trace.tokens < 0, END, trace.tokens)
+    states = np.asarray(_states(bench.generator.model, tokens))
+    places = np.arange(states.shape[1])
+    within = (places >= np.asarray(asked.lengths)[:, None]) & (places <= trace.lengths[:, None])
+    string, place = np.nonzero(within)
+    chosen = np.asarray(jax.random.randint(row_key, (rows,), 0, len(string)))
+    labels = right[string].astype(int)[chosen]
+    if labels.all() or not labels.any():  # nothing to tell apart: one prefix of each kind
+        labels[:2] = 0, 1
+    return linear_probe(states[string[chosen], place[chosen]], labels)
+
+
+@eqx.filter_jit
+def _states(model, tokens):
+    """Hidden states behind 0, 1, ... tokens."""
+
+    def one(string):
+        ids = jnp.concatenate([jnp.full(1, START), string]).astype(jnp.int32)
+        return model.hidden(model.embed(ids))
+
+    return jax.lax.map(one, tokens, batch_size=min(100, len(tokens)))
+
+
+def trade_off(
+    config: Generators, bench: Bench, value: ProbeVerifier, asked: Prompts, key: PRNGKeyArray,
+    draws: int, blocks: tuple[int, ...] = (2, 4, 8),
+) -> dict[str, dict[str, float]]:  # fmt: skip
+    """For every sampler: the share of valid completions, how many of `draws` of a prompt differ, and
+    the calls of generator and verifier for a completion. Without `blocks` only those that weigh
+    tokens by the value."""
+    rows = np.repeat(np.arange(len(asked.lengths)), draws)
+    tokens, lengths = np.asarray(asked.tokens)[rows], np.asarray(asked.lengths)[rows]
+    perfect = DyckVerifier(2, config.length, END)
+    arms: dict[str, tuple[Any, Any]] = {}
+    for leaves in (False, True):
+        judge = LearnedValue(value, perfect, np.bool_(leaves), config.length + 1)
+        name = ", exact leaves" if leaves else ""
+        arms[f"value-guided{name}"] = ValueGuided(), judge
+        arms[f"VGB, first leaf{name}"] = VGB(output="first_leaf", lazy=False), judge
+    learned = LearnedValue(value, perfect, np.bool_(False), config.length + 1)
+    for n in blocks:
+        arms[f"block best of {n}"] = BlockBestOfN(count=n, size=4), learned
+    if blocks:
+        strict = LearnedValue(bench.judge.probe, perfect, np.bool_(False), config.length + 1)
+        arms["tokenwise rejection"] = TokenwiseRejection(threshold=0.5, redraws=50), strict
+    traces = {
+        name: sample(
+            arm, bench.generator, judge, tokens, key, length=bench.length, prompt_lengths=lengths,
+            end=END, chunk=bench.chunk, max_calls=2_000,
+        )
+        for name, (arm, judge) in arms.items()
+    }  # fmt: skip
+    traces["Algorithm 1"] = bench(settings(quota=4, stride=4), tokens, lengths, key, Speaker.PROBE)
+    traces["none"] = bench(settings(), tokens, lengths, key)
+    return {name: _summary(config, trace, draws) for name, trace in traces.items()}
+
+
+def _summary(config: Generators, trace: Any, draws: int) -> dict[str, float]:
+    right = parse(config.referee, trace.tokens).right & trace.done
+    return {
+        "accuracy": float(right.mean()),
+        "distinct": distinct(trace.tokens, draws),
+        "calls": float(trace.calls.mean()),
+        "verifier_calls": float(trace.verifier_calls.mean()),
+        "unfinished": float((~trace.done).mean()),
+    }

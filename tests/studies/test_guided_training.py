@@ -1,0 +1,172 @@
+"""The parts of the trained half of the guided-generation study, against referees of their own."""
+
+from itertools import product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from minicosm.decoding import ProbeVerifier
+from minicosm.lab import Estimate
+from minicosm.studies.guided_generation.claims import trained_trials
+from minicosm.studies.guided_generation.experiments import dyck_tables, probes
+from minicosm.studies.guided_generation.experiments.case_verifier import on_layer
+from minicosm.studies.guided_generation.experiments.dyck_generator import END, Generators, Kept
+from minicosm.training.averaging import Averaged, averaged
+from minicosm.worlds.dyck_errors import DyckError, DyckReferee
+
+
+def valid_strings(length):
+    """All balanced strings of two types, by their grammar: S -> empty | ( S ) S."""
+    if length == 0:
+        return [()]
+    found = []
+    for inner in range(0, length - 1, 2):
+        for t, a, b in product(range(2), valid_strings(inner), valid_strings(length - 2 - inner)):
+            found.append((2 * t, *a, 2 * t + 1, *b))
+    return found
+
+
+def test_the_first_error_is_where_no_valid_string_begins_so():
+    D = 4
+    whole = {(*s, END) for s in valid_strings(D)}
+    beginnings = {s[:n] for s in whole for n in range(D + 2)}
+    texts = np.array(list(product(range(5), repeat=D + 1)))
+    referee = DyckReferee(2, D // 2, D)
+    at, error, ended = map(np.asarray, jax.jit(jax.vmap(referee.first_error))(texts))
+    for text, where, kind, done in zip(map(tuple, texts.tolist()), at, error, ended, strict=True):
+        first = next((n for n in range(D + 1) if text[: n + 1] not in beginnings), D + 1)
+        assert where == first and (kind > 0) == (first <= D)
+        assert done == (text in whole)
+    kinds = {tuple(t): DyckError(e) for t, e in zip(texts.tolist(), error, strict=True)}
+    assert kinds[0, 3, 0, 0, 0] == DyckError.WRONG_CLOSING_BRACKET
+    assert kinds[0, 4, 0, 0, 0] == kinds[0, 1, 0, 1, 1] == DyckError.WRONG_END
+    assert kinds[1, 0, 0, 0, 0] == kinds[4, 0, 0, 0, 0] == DyckError.WRONG_START
+    assert kinds[0, 1, 3, 0, 0] == DyckError.UNDERFLOW
+    assert kinds[0, 2, 0, 0, 0] == kinds[0, 1, 2, 2, 0] == DyckError.CANNOT_CLOSE
+    shallow = DyckReferee(2, 1, 4).first_error(jnp.array([0, 2]))
+    assert [int(x) for x in shallow[:2]] == [1, DyckError.TOO_DEEP]
+
+
+def test_different_completions_of_ten_are_those_of_the_reference():
+    """6.08, 4.85, ..., 1 for prompts of 25..31 of 32 brackets, 2.974 on average."""
+    config = Generators()
+    law = np.zeros(config.length + 1)
+    law[0] = 1
+    found = []
+    for n in range(config.length):
+        if n >= 25:
+            each = [
+                p * dyck_tables.expected_distinct(config, config.length - n, d, 10)
+                for d, p in enumerate(law)
+                if p > 0
+            ]
+            found.append(sum(each))
+        new = np.zeros_like(law)
+        for d, p in enumerate(law):
+            if p > 0:
+                opening = 1.0 if d == 0 else 0.0 if d == config.length - n else config.opening
+                new[d + 1 if opening == 1 else d - 1] += p if opening in (0, 1) else 0
+                if opening not in (0, 1):
+                    new[d + 1] += p * opening
+                    new[d - 1] += p * (1 - opening)
+        law = new
+    assert np.allclose(found, [6.08, 4.85, 3.67, 2.44, 1.66, 1.13, 1], atol=0.006)
+    assert np.mean(found) == pytest.approx(2.974, abs=6e-4)
+
+
+def test_completions_have_the_law_of_the_world():
+    config = Generators(length=8, shortest=5)
+    prefix = (0, 2)
+    rest = [s[2:] for s in valid_strings(8) if s[:2] == prefix]
+    score = jax.jit(jax.vmap(config.world.log_prob))
+    exact = np.exp(np.asarray(score(jnp.array([prefix + s for s in rest])), np.float64))
+    found = np.sort(dyck_tables.completion_law(config, 6, 2))
+    assert np.allclose(np.sort(exact / exact.sum()), found, rtol=1e-4)
+    assert len(found) == len(rest) and found.sum() == pytest.approx(1)
+
+
+def test_the_average_follows_the_weights():
+    target, rate = np.array([1.0, -2.0]), 0.1
+    optimiser = averaged(optax.sgd(rate), power=0.5, least=0.3)
+    pair = Averaged.start(jnp.zeros(2))
+    state = optimiser.init(pair)
+    theta = mean = np.zeros(2)
+    for t in range(1, 21):
+        gradient = Averaged(pair.live - target, jnp.zeros(2))
+        moves, state = optimiser.update(gradient, state, pair)
+        pair = optax.apply_updates(pair, moves)
+        theta = theta - rate * (theta - target)
+        mean = mean + max(t**-0.5, 0.3) * (theta - mean)
+    assert np.allclose(pair.live, theta, atol=1e-6)
+    assert np.allclose(pair.average, mean, atol=1e-6)
+
+
+def test_each_member_keeps_its_first_offer(tmp_path):
+    kept = Kept(tmp_path / "kept.eqx", jnp.zeros((3, 2)), 3)
+    kept.offer(jnp.full((3, 2), 1.0), np.array([True, False, False]), 10)
+    kept = Kept(tmp_path / "kept.eqx", jnp.zeros((3, 2)), 3)  # as after a kill
+    kept.offer(jnp.full((3, 2), 2.0), np.array([True, True, False]), 20)
+    assert kept.steps.tolist() == [10, 20, 0]
+    assert np.asarray(kept.models)[:, 0].tolist() == [1, 2, 0]
+
+
+def test_silhouettes_are_those_of_scikit_learn():
+    from sklearn.metrics import silhouette_score
+
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(40, 3)) + 3 * rng.integers(0, 2, (40, 1))
+    clusters = rng.integers(0, 4, 40)
+    clusters[0] = 7  # alone
+    assert probes.silhouette(points, clusters) == pytest.approx(silhouette_score(points, clusters))
+    assert probes.best_silhouette(points, 0) > probes.silhouette(points, clusters)
+
+
+def test_the_principal_plane_is_that_of_scikit_learn():
+    from sklearn.decomposition import PCA
+
+    points = np.random.default_rng(1).normal(size=(30, 5)) * [3, 2, 1, 0.5, 0.1]
+    plane = PCA(2).fit_transform(points)
+    assert np.allclose(np.abs(probes.principal_plane(points)), np.abs(plane), atol=1e-9)
+
+
+def test_a_probe_of_one_layer_reads_that_layer():
+    rng = np.random.default_rng(2)
+    probe = ProbeVerifier((rng.normal(size=(4, 1)),), (rng.normal(size=1),))
+    streams = jnp.asarray(rng.normal(size=(3, 4)))
+    for layer in (1, 2, 3):
+        wide = on_layer(probe, layer, 3).probability(streams)
+        assert float(wide) == pytest.approx(float(probe.probability(streams[layer - 1])), abs=1e-6)
+
+
+def test_shares_have_wilson_intervals():
+    from scipy.stats import binomtest
+
+    wanted = binomtest(222, 225).proportion_ci(method="wilson")
+    found = trained_trials.share(222, 225)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-6)
+    assert np.isnan(trained_trials.share(0, 0).value)
+
+
+def test_verdicts_of_orders():
+    up = [np.array([0.1, 0.2, 0.3]) + k for k in range(3)]
+    assert trained_trials.rising(up) == "holds"
+    assert trained_trials.rising(up[::-1]) == "fails"
+    wavering = [np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.5, 0.0])]
+    assert trained_trials.rising(wavering) == "undecided"
+    near, far = Estimate(-0.1, -0.3, 0.1, 3), Estimate(0.2, 0.1, 0.3, 3)
+    assert trained_trials.below([near]) == "holds"
+    assert trained_trials.below([near, far]) == "fails"
+    assert trained_trials.worst(["holds", "undecided"]) == "undecided"
+
+
+@pytest.mark.parametrize("trials", [trained_trials.sandbox, trained_trials.test_cases])
+def test_bad_options_are_named(trials):
+    with pytest.raises(ValueError, match="generators is 1"):
+        trials("smoke", 0, generators=1)
+    with pytest.raises(ValueError, match="steps is 0"):
+        trials("smoke", 0, steps=0)
+    for profile in ("smoke", "laptop", "paper"):
+        assert len(trials(profile, 3)) == 1
