@@ -46,7 +46,7 @@ def by_hand(joint: Joint, T, theta, masks: MaskLaw):
     return I_mask, means.T @ (p[:, None] * means)
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(st.integers(0, 50), st.sampled_from(["k", "bernoulli", "adaptive"]))
 def test_information_is_that_of_the_scores(seed, kind):
     rng = np.random.default_rng(seed)

@@ -23,7 +23,7 @@ def loss_by_hand(theta, counts, T, masks: MaskLaw, states, evidence=True):
     return total / counts.sum()
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(st.integers(0, 50), st.sampled_from(["uniform", "adaptive", "ignored"]))
 def test_the_fit_is_the_minimum(seed, kind):
     rng = np.random.default_rng(seed)

@@ -90,7 +90,7 @@ def information_figure(results: Results) -> "Figure":
         rows = numbers[f"table {J}"]
         left.plot(rows["k"], rows["trace"], marker=mark, color=colour, label=f"J = {J}")
         left.plot(rows["k"], rows["averaged"], ":", color=colour, lw=1.3)
-        middle.semilogy(rows["k"], rows["constant"], marker=mark, color=colour, label="$C_k$")
+        middle.semilogy(rows["k"], rows["constant"], marker=mark, mfc="none", ms=8, color=colour)
         middle.semilogy(rows["k"], rows["worst"], "x", color=colour, ms=7, mew=1.3)
     left.set_ylim(0)
     left.set_ylabel(r"$\mathrm{tr}\,\Gamma^k$")
