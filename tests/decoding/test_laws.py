@@ -32,14 +32,14 @@ from minicosm.decoding import (
     sample,
 )
 
-COUNT = 100_000
+COUNT, FEW = 100_000, 4096
 WORLD = World(28)
 DEAD_ENDS = World(7, end=0.3)
 LONG = World(23, end=0.3)  # few strings end early
 NAMES = {Status.DONE: "done", Status.FAILED: "failed", Status.INTERIOR: "interior"}
 
 
-def draw(sampler, scores, prompt=(), count=COUNT, world=WORLD):
+def draw(sampler, scores, prompt=(), count=COUNT, world=WORLD, **options):
     prompts = np.tile(np.asarray(prompt, np.int32), (count, 1))
     return sample(
         sampler,
@@ -50,7 +50,7 @@ def draw(sampler, scores, prompt=(), count=COUNT, world=WORLD):
         length=LENGTH,
         end=END,
         chunk=4096,
-        segment=16,
+        **({"segment": 16} | options),
     )
 
 
@@ -160,7 +160,7 @@ def test_value_guided_where_it_can_fail():
 
 
 def test_verifier_enumeration_asks_the_generator_nothing():
-    trace = draw(VerifierEnumeration(), WORLD.feasible, count=2000)
+    trace = draw(VerifierEnumeration(), WORLD.feasible, count=FEW)
     first = min(s for s in leaves() if WORLD.feasible[chains.node(s)])
     assert trace.string(0).tolist() == list(first) and trace.done.all()
     assert (trace.calls == 0).all() and (trace.verifier_calls == sum(first) + len(first)).all()
@@ -244,9 +244,9 @@ def test_calls_of_the_needle():
         scores[chains.node((0,) * n)] = 1
     world = Binary()
     for sampler, wanted in ((Rejection(), 64), (TokenwiseRejection(), 8)):
-        trace = draw(sampler, scores, world=world)
+        trace = draw(sampler, scores, world=world, count=20_000)
         assert (trace.tokens == 0).all() and trace.done.all()
-        assert abs(trace.calls.mean() - wanted) <= 4.5 * trace.calls.std() / np.sqrt(COUNT)
+        assert abs(trace.calls.mean() - wanted) <= 4.5 * trace.calls.std() / np.sqrt(20_000)
 
 
 @pytest.mark.parametrize(
@@ -268,3 +268,62 @@ def test_a_verifier_that_notices_late(stride, quota, refill):
     if stride == 2 and refill == "argmax":
         assert np.array_equal(trace.calls, LENGTH + 2 * trace.backtracks)
         assert abs(trace.backtracks.mean() - 0.3) <= 4.5 * np.sqrt(0.21 / COUNT)
+
+
+# What follows is here because it uses the programs that the tests above have compiled.
+
+IMPOSSIBLE, ONES = np.zeros(NODES), np.ones(NODES)
+
+
+def test_budgets_are_honoured_and_what_there_is_comes_back():
+    trace = draw(Rejection(), IMPOSSIBLE, count=FEW, max_calls=25)
+    assert (trace.status == Status.BUDGET).all() and (trace.calls == 25).all()
+    few = draw(VGB(output="first_leaf", steps=99), WORLD.noisy, count=FEW, max_verifier_calls=7)
+    assert (few.verifier_calls <= 7).all() and (few.status == Status.BUDGET).any()
+    seen = []
+    late = draw(
+        Rejection(),
+        IMPOSSIBLE,
+        count=3 * FEW,
+        max_calls=10**9,
+        seconds=0.2,
+        progress=lambda ended, rows: seen.append((ended, rows)),
+    )
+    assert (late.status == Status.BUDGET).all() and late.calls[:FEW].min() > 0
+    assert (late.calls[FEW:] == 0).all() and seen[-1][1] == 3 * FEW
+    assert (late.tokens[:FEW] >= -1).all()
+
+
+def test_no_valid_completion():
+    """Said at once where all is known, after a stated number of draws where it is not."""
+    for sampler in (ValueGuided(), VGB(output="first_leaf", steps=99), VerifierEnumeration()):
+        trace = draw(sampler, IMPOSSIBLE, count=FEW)
+        assert (trace.status == Status.FAILED).all() and (trace.lengths == 0).all()
+        assert (trace.calls <= 1).all() and (trace.verifier_calls == 3).all()
+    for sampler in (
+        TokenwiseRejection(redraws=9),
+        ActionLevelRejection(redraws=9),
+        VGB(output="first_leaf", steps=99, proposals=True, redraws=40),
+    ):
+        trace = draw(sampler, IMPOSSIBLE, count=FEW)
+        assert (trace.status == Status.FAILED).all() and (trace.calls <= 40).all()
+
+
+def test_a_token_of_probability_zero_is_not_waited_for():
+    """The verifier accepts only a token that the generator never gives."""
+    only = np.zeros(NODES)
+    only[chains.node((2,))] = 1
+    trace = draw(TokenwiseRejection(redraws=9), only, count=FEW, world=Binary())
+    assert (trace.status == Status.FAILED).all() and (trace.calls == 9).all()
+
+
+def test_bad_scores():
+    with pytest.raises(ValueError, match="verifier gave a score that is no finite number"):
+        draw(TokenwiseRejection(), ONES * np.nan, count=FEW)
+    with pytest.raises(ValueError, match="verifier gave a negative score"):
+        draw(ValueGuided(), -ONES, count=FEW)
+    with pytest.raises(ValueError, match="score above 1; TokenwiseRejection needs prob"):
+        draw(TokenwiseRejection(), 1.5 * ONES, count=FEW)
+    with pytest.raises(ValueError, match="score above the envelope"):
+        draw(ActionLevelRejection(envelope=0.5), ONES, count=FEW)
+    assert draw(ValueGuided(), 1.5 * ONES, count=FEW).done.all()  # values may exceed one

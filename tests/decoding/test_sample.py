@@ -9,16 +9,11 @@ from tables import END, LENGTH, NODES, Scores, Tables, World
 
 from minicosm.decoding import (
     VGB,
-    ActionLevelRejection,
     Ancestral,
     Backtracking,
     BestOfN,
     BlockBestOfN,
     Rejection,
-    Status,
-    TokenwiseRejection,
-    ValueGuided,
-    VerifierEnumeration,
     sample,
 )
 
@@ -89,53 +84,6 @@ def test_an_erased_prompt_is_told():
     assert trace.fired[0, 0].tolist() == [0, 1, -1, -1]
 
 
-def test_budgets_are_honoured_and_what_there_is_comes_back():
-    impossible = np.zeros(NODES)
-    trace = draw(Rejection(), impossible, max_calls=25)
-    assert (trace.status == Status.BUDGET).all() and (trace.calls <= 25).all()
-    assert (trace.calls > 20).all()
-    few = draw(VGB(output="first_leaf"), WORLD.noisy, max_verifier_calls=7)
-    assert (few.verifier_calls <= 7).all() and (few.status == Status.BUDGET).any()
-    seen = []
-    late = draw(
-        Rejection(),
-        impossible,
-        np.zeros((24, 0), int),
-        max_calls=10**9,
-        seconds=0.2,
-        segment=10,
-        progress=lambda ended, rows: seen.append((ended, rows)),
-    )
-    assert (late.status == Status.BUDGET).all() and late.calls[:8].min() > 0
-    assert (late.calls[8:] == 0).all() and seen[-1][1] == 24
-    assert (late.tokens[:8] >= -1).all()
-
-
-def test_no_valid_completion():
-    """Said at once where all is known, after a stated number of draws where it is not."""
-    impossible = np.zeros(NODES)
-    for sampler in (ValueGuided(), VGB(output="first_leaf"), VerifierEnumeration()):
-        trace = draw(sampler, impossible)
-        assert (trace.status == Status.FAILED).all() and (trace.lengths == 0).all()
-        assert (trace.calls <= 1).all() and (trace.verifier_calls == 3).all()
-    for sampler in (
-        TokenwiseRejection(redraws=9),
-        ActionLevelRejection(redraws=9),
-        VGB(output="first_leaf", proposals=True, redraws=40),
-    ):
-        trace = draw(sampler, impossible)
-        assert (trace.status == Status.FAILED).all() and (trace.calls <= 40).all()
-
-
-def test_a_zero_probability_token_is_not_accepted_for_ever():
-    """The verifier accepts only a token that the generator never gives."""
-    laws = np.tile([0.5, 0.5, 0.0], (NODES, 1))
-    only = np.zeros(NODES)
-    only[3] = 1
-    trace = draw(TokenwiseRejection(redraws=9), only, generator=Tables(laws))
-    assert (trace.status == Status.FAILED).all() and (trace.calls == 9).all()
-
-
 def test_vgb_walks_back_from_a_dead_end_and_tells_its_path():
     """0 leads nowhere but looks good; 1 leads to the only valid string."""
     scores = np.zeros(NODES)
@@ -178,19 +126,6 @@ class Broken(eqx.Module):
 
 @pytest.mark.usefixtures("unchecked_types")
 class TestBadInput:
-    def test_scores(self):
-        ones = np.ones(NODES)
-        guided = ValueGuided()
-        with pytest.raises(ValueError, match="verifier gave a score that is no finite number"):
-            draw(TokenwiseRejection(), ones * np.nan)
-        with pytest.raises(ValueError, match="verifier gave a negative score"):
-            draw(guided, -ones)
-        with pytest.raises(ValueError, match="score above 1; TokenwiseRejection needs prob"):
-            draw(TokenwiseRejection(), 1.5 * ones)
-        with pytest.raises(ValueError, match="score above the envelope"):
-            draw(ActionLevelRejection(envelope=0.5), ones)
-        assert draw(guided, 1.5 * ones).done.all()  # values may exceed one
-
     @pytest.mark.parametrize("value", [1.0, float("nan")])
     def test_laws(self, value):
         with pytest.raises(ValueError, match="probabilities do not sum to one"):

@@ -92,7 +92,7 @@ def test_thresholds_and_functions():
 
 def test_a_probe_reads_the_state_of_the_last_token():
     config = TransformerConfig(
-        4, layers=2, heads=2, width=8, causal=True, max_length=8, extra_inputs=1, init_std=0.5
+        4, layers=1, heads=2, width=8, causal=True, max_length=8, extra_inputs=1, init_std=0.5
     )
     model = Transformer(config, key=jax.random.key(0))
     draw = np.random.default_rng(0)
@@ -100,7 +100,7 @@ def test_a_probe_reads_the_state_of_the_last_token():
     biases = (draw.normal(size=5), draw.normal(size=2))
     generator = CachedTransformer(model, start=4, keep=(1,))
     probe = ProbeVerifier(weights, biases, place=0)
-    settings = Backtracking(quota=50, stride=1, record=50, refill="none", threshold=0.5)
+    settings = Backtracking(quota=9, stride=1, record=9, refill="none", threshold=0.5)
     trace = sample(
         settings, generator, probe, np.zeros((8, 1), int), jax.random.key(1), length=6, chunk=8
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray, PyTree
 
@@ -26,7 +27,7 @@ class Ancestral(Draw):
 
     def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
         log_law, row = r.law(task, row)
-        row = r.append(task, row, choose(key, jnp.exp(truncate(log_law, self))))
+        row = r.append(task, row, choose(jax.random.uniform(key), jnp.exp(truncate(log_law, self))))
         return r.finish(row, Status.DONE, r.is_full(task, row))
 
     def cost(self, vocab: int) -> tuple[int, int]:

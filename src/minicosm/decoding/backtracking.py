@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
@@ -96,7 +97,7 @@ class Backtracking(Draw):
         first = row.steps == 0
         row = self._check(task, row, first & self.check_prompt, first & self.force_first)
         log_law, row = r.law(task, row)
-        drawn = choose(key, jnp.exp(truncate(log_law, self)))
+        drawn = choose(jax.random.uniform(key), jnp.exp(truncate(log_law, self)))
         refilling = self._refilling(task, row)
         row = r.append(task, row, jnp.where(refilling, likeliest(log_law), drawn))
         row = self._check(task, row, self.check_during_refill | ~refilling, jnp.bool_(False))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
@@ -71,7 +72,7 @@ class BlockBestOfN(Draw):
         own: Block = row.own
         copying = row.n < own.copy_to
         log_law, row = r.law(task, row, ~copying)
-        drawn = choose(key, jnp.exp(truncate(log_law, self)))
+        drawn = choose(jax.random.uniform(key), jnp.exp(truncate(log_law, self)))
         kept = own.tokens[jnp.minimum(row.n, row.tokens.shape[0] - 1)]
         token = jnp.where(copying, kept, drawn)
         row = r.append(task, row, token)

@@ -114,7 +114,7 @@ def sample(
                 found = _unfinished(_small(begun), tokens, sizes)
         late = time.monotonic() > deadline
         if not late:
-            state = _advance(numbers, *shared, each, state, budget, segment)
+            state = _advance(numbers, *shared, each, state, budget, jnp.int32(segment))
         small = _small(state)
         if fault := int(np.bitwise_or.reduce(small.fault[live])):
             raise ValueError(_sentence(fault, sampler))
@@ -206,7 +206,7 @@ def _advance(sampler, generator, verifier, key, end, each, state, budget, segmen
         i, state = carry
         return i + 1, jax.vmap(one, (axes, 0))(tasks, state)
 
-    return jax.lax.while_loop(going, step, (0, state))[1]
+    return jax.lax.while_loop(going, step, (jnp.int32(0), state))[1]
 
 
 def _check(generator, prompts, prompt_lengths, length, end):

@@ -48,7 +48,7 @@ class TokenwiseRejection(Draw):
     def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
         before = row.n
         log_law, row = r.law(task, row)
-        row = r.append(task, row, choose(key, jnp.exp(truncate(log_law, self))))
+        row = r.append(task, row, choose(jax.random.uniform(key), jnp.exp(truncate(log_law, self))))
         score, row = r.score(task, row, probability=True)
         return _settle(task, row, before, score >= self.threshold, self.redraws)
 
@@ -87,16 +87,16 @@ class ActionLevelRejection(Draw):
 
     def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
         before = row.n
-        token_key, accept_key = jax.random.split(key)
+        numbers = jax.random.uniform(key, (2,))
         # The scores of strings that were accepted before are known; only the prompt's is not.
         first = self.relative & (before == task.prompt_length) & (row.own == 0)
         here, row = r.score(task, row, first, probability=False)
         bound = self.envelope * jnp.where(self.relative, here, 1)
         log_law, row = r.law(task, row)
-        row = r.append(task, row, choose(token_key, jnp.exp(truncate(log_law, self))))
+        row = r.append(task, row, choose(numbers[0], jnp.exp(truncate(log_law, self))))
         score, row = r.score(task, row, probability=False)
         row = r.blame(row, r.ABOVE_ENVELOPE, score > bound * r.ONE)
-        accepted = jax.random.uniform(accept_key) * bound < score
+        accepted = numbers[1] * bound < score
         return _settle(task, row, before, accepted, self.redraws)
 
     def report(self, own: PyTree) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class ValueGuided(Draw):
         values, row = r.children(task, row)
         weights = jnp.exp(truncate(log_law, self)) * values
         stuck = ~(jnp.sum(weights) > 0)
-        row = r.append(task, row, choose(key, weights), ~stuck)
+        row = r.append(task, row, choose(jax.random.uniform(key), weights), ~stuck)
         row = r.finish(row, Status.FAILED, stuck)
         return r.finish(row, Status.DONE, ~stuck & r.is_full(task, row))
 

@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from minicosm.models.protocols import Generator
 
@@ -43,14 +43,13 @@ def _ranks(law: Float[Array, " V"]) -> tuple[Int[Array, " V"], Float[Array, " V"
     return back, before[back]
 
 
-def choose(key: PRNGKeyArray, weights: Float[Array, " n"]) -> Int[Array, ""]:
-    """Draw index i with probability proportional to `weights[i] >= 0`, by one uniform number.
+def choose(number: Float[Array, ""], weights: Float[Array, " n"]) -> Int[Array, ""]:
+    """Index i with probability proportional to `weights[i] >= 0`, if `number` is uniform on [0, 1).
 
-    An index of weight zero is never drawn; the weights must not all be zero.
+    An index of weight zero is never chosen; the weights must not all be zero.
     """
     mass = jnp.cumsum(weights)
-    level = jax.random.uniform(key, (), mass.dtype) * mass[-1]
-    return jnp.argmax(mass > level).astype(jnp.int32)
+    return jnp.argmax(mass > number * mass[-1]).astype(jnp.int32)
 
 
 def likeliest(log_law: Float[Array, " V"]) -> Int[Array, ""]:

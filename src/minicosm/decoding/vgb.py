@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.worlds.arrays import check_count
 
@@ -87,18 +87,20 @@ class VGB(Draw):
         return Walk(zero, zero, jnp.bool_(False), zero, zero, path)
 
     def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
-        stop_key, lazy_key, move_key = jax.random.split(key, 3)
+        numbers = jax.random.uniform(key, (5,))
         walk: Walk = row.own
         steps = jnp.asarray(FOREVER if self.steps is None else self.steps, jnp.int32)
-        drawn = jax.random.randint(stop_key, (), 1, steps + 1)
+        drawn = 1 + jnp.floor(numbers[0] * steps).astype(jnp.int32)
         drawn = jnp.where((walk.time == 0) & ~walk.awake, drawn, walk.stop)
         stop = jnp.where(self.output == OUTPUTS.index("uniform"), drawn, steps)
         row = row._replace(own=walk._replace(stop=stop))
-        rests = self.lazy & ~walk.awake & jax.random.bernoulli(lazy_key)
-        row = (self._propose if self.proposals else self._move)(task, row, move_key, ~rests)
+        rests = self.lazy & ~walk.awake & (numbers[1] < 0.5)
+        row = (self._propose if self.proposals else self._move)(task, row, numbers[2:], ~rests)
         return self._output(task, row)
 
-    def _move(self, task: r.Task, row: r.Row, key: PRNGKeyArray, goes: Bool[Array, ""]) -> r.Row:
+    def _move(
+        self, task: r.Task, row: r.Row, numbers: Float[Array, " 3"], goes: Bool[Array, ""]
+    ) -> r.Row:
         """Choose among all neighbours."""
         root, leaf = row.n <= task.prompt_length, r.is_full(task, row)
         here, row = r.score(task, row, False, probability=False)
@@ -108,27 +110,28 @@ class VGB(Draw):
         down = jnp.where(leaf, 0, jnp.exp(truncate(log_law, self)) * values)
         weights = jnp.concatenate([up[None], down])
         stuck = goes & ~(jnp.sum(weights) > 0)
-        choice = choose(key, weights)
+        choice = choose(numbers[0], weights)
         rises, falls = goes & ~stuck & (choice == 0), goes & ~stuck & (choice > 0)
         shorter = row.n - 1
         row = r.append(task, row, choice - 1, falls)
         row = r.finish(r.back(row, shorter, rises), Status.FAILED, stuck)
         return self._count(row, jnp.where(goes, choice - 1, STAY), jnp.bool_(True))
 
-    def _propose(self, task: r.Task, row: r.Row, key: PRNGKeyArray, goes: Bool[Array, ""]) -> r.Row:
+    def _propose(
+        self, task: r.Task, row: r.Row, numbers: Float[Array, " 3"], goes: Bool[Array, ""]
+    ) -> r.Row:
         """Propose one neighbour."""
-        side_key, token_key, accept_key = jax.random.split(key, 3)
         root, leaf = row.n <= task.prompt_length, r.is_full(task, row)
-        up = jax.random.bernoulli(side_key)
+        up = numbers[1] < 0.5
         child = goes & ~up & ~leaf
         here, row = r.score(task, row, False, probability=False)
         log_law, row = r.law(task, row, child)
-        before, token = row.n, choose(token_key, jnp.exp(truncate(log_law, self)))
+        before, token = row.n, choose(numbers[0], jnp.exp(truncate(log_law, self)))
         row = r.append(task, row, token, child)
         there, row = r.score(task, row, child, probability=False)
         weight = jnp.where(up, jnp.where(root, 0, here), jnp.where(leaf, 0, there))
         row = r.blame(row, r.ABOVE_ENVELOPE, goes & (weight > self.envelope * r.ONE))
-        accepted = goes & (jax.random.uniform(accept_key) * self.envelope < weight)
+        accepted = goes & (numbers[2] * self.envelope < weight)
         row = row._replace(n=jnp.where(accepted, row.n, before))
         row = r.back(row, before - 1, accepted & up)
         refused = jnp.where(goes & ~accepted, row.own.refused + 1, 0)

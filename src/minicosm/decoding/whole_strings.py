@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
@@ -39,7 +40,7 @@ class Rejection(Draw):
 
     def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
         log_law, row = r.law(task, row)
-        row = r.append(task, row, choose(key, jnp.exp(truncate(log_law, self))))
+        row = r.append(task, row, choose(jax.random.uniform(key), jnp.exp(truncate(log_law, self))))
         full = r.is_full(task, row)
         score, row = r.score(task, row, full, probability=True)
         accepted = score >= self.threshold
@@ -82,7 +83,7 @@ class BestOfN(Draw):
 
     def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
         log_law, row = r.law(task, row)
-        row = r.append(task, row, choose(key, jnp.exp(truncate(log_law, self))))
+        row = r.append(task, row, choose(jax.random.uniform(key), jnp.exp(truncate(log_law, self))))
         full = r.is_full(task, row)
         score, row = r.score(task, row, full, probability=False)
         best: Best = row.own
