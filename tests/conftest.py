@@ -40,6 +40,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:Do not use the `random` module")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def memory() -> Iterator[None]:
+    """A process that holds more than 2 GB forgets the programs that it has compiled."""
+    yield
+    from minicosm.lab.executors import _forget
+
+    _forget(2 * 2**30)
+
+
 @pytest.fixture(scope="module")
 def unchecked_types() -> Iterator[None]:
     """Annotations are not checked, so that a user's mistake meets the package's own message."""
