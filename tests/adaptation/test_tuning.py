@@ -156,7 +156,8 @@ def test_side_by_side_training_is_training_alone():
             alone, _ = fit(
                 loss, {name: pair[name]}, adam({name: rates[name]}, 12, 3), 12, jax.random.key(5)
             )
-            leaves_close(together[name], alone[name], 1e-10)
+            # Schedules give rates in float32, whose last digit may differ between two programs.
+            leaves_close(together[name], alone[name], 1e-7)
 
 
 def test_frozen_parts_of_an_attention_head_stay():

@@ -249,5 +249,11 @@ def test_every_arm_is_asked_for_and_makes_a_config():
     }  # fmt: skip
     assert made <= set(trials.ARMS)
     assert variation.PRINTED.keys() <= set(trials.ARMS)
-    for profile in ("smoke", "laptop", "paper"):
-        assert len(trials.arms(*trials.ARMS)(profile, 0)) == len(trials.ARMS)
+    for profile, wanted in (
+        ("smoke", trials.QUICK),
+        ("laptop", trials.ARMS),
+        ("paper", trials.ARMS),
+    ):
+        assert set(trials.arms(*trials.ARMS)(profile, 0)) == set(wanted)
+    for claim in STUDY.claims:
+        assert claim.trials("smoke", 0)
