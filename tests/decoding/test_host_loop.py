@@ -55,10 +55,10 @@ def score(tokens, state):
             quota=3, stride=1, erasable_prompt=1, once_per_prefix=True, check_during_refill=True
         ),
         Backtracking(
-            quota=2, stride=1, force_first=True, refill="none", erasable_prompt=1, record=2
+            quota=3, stride=1, force_first=True, refill="none", erasable_prompt=1, record=3
         ),
-        BlockBestOfN(count=3, size=2, blocks=1),
-        BlockBestOfN(count=2, separator=1),
+        BlockBestOfN(count=3, size=2, separator=0, blocks=1),
+        BlockBestOfN(count=2, size=9, separator=1, blocks=9),
     ],
 )
 def test_same_key_same_strings_same_counters(sampler):

@@ -272,7 +272,7 @@ def _sentence(fault: int, sampler: Sampler) -> str:
     return f"the verifier gave a score above the envelope; {name} needs an envelope that bounds it"
 
 
-def _trace(sampler: Sampler, rows: Any, prompts: np.ndarray, sizes: np.ndarray) -> Trace:
+def _trace(sampler: Sampler, rows: Any, prompts: Any, sizes: np.ndarray) -> Trace:
     tokens = np.where(np.arange(rows.tokens.shape[1]) < rows.n[:, None], rows.tokens, PADDING)
     wide = min(prompts.shape[1], tokens.shape[1])
     mine = np.arange(wide) < sizes[:, None]
