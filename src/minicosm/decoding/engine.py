@@ -96,7 +96,8 @@ def sample(
     # A row takes a slot, and leaves it to the next row when it has ended: rows that take long do not
     # keep the others waiting.
     slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
-    state, found = None, None
+    state: Any = None
+    found: Any = None
     while waiting < batch or live.any():
         free = np.flatnonzero(~live)
         if waiting < batch and 2 * len(free) >= chunk:
@@ -149,7 +150,7 @@ def _tasks(generator, verifier, each, key, end):
     tokens, sizes, limits, index = (jnp.asarray(part) for part in each)
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(index)
     shared = r.Task(generator, verifier, tokens, sizes, limits, end, keys)
-    return shared, r.Task(None, None, 0, 0, 0, None, 0)
+    return shared, r.Task._make((None, None, 0, 0, 0, None, 0))
 
 
 @eqx.filter_jit
@@ -271,11 +272,11 @@ def _sentence(fault: int, sampler: Sampler) -> str:
     return f"the verifier gave a score above the envelope; {name} needs an envelope that bounds it"
 
 
-def _trace(sampler, rows: r.Row, prompts, sizes) -> Trace:
+def _trace(sampler: Sampler, rows: Any, prompts: Any, sizes: np.ndarray) -> Trace:
     tokens = np.where(np.arange(rows.tokens.shape[1]) < rows.n[:, None], rows.tokens, PADDING)
     wide = min(prompts.shape[1], tokens.shape[1])
     mine = np.arange(wide) < sizes[:, None]
-    same = np.where(mine, tokens[:, :wide] == prompts[:, :wide], True).all(1)
+    same = np.all((tokens[:, :wide] == prompts[:, :wide]) | ~mine, axis=1)
     return Trace(
         tokens=tokens,
         lengths=rows.n,

@@ -30,7 +30,8 @@ def traced(cls: Class) -> Class:
 
     def unflatten(aux, leaves):
         # Past `__init__`: under a trace, and inside JAX, leaves are no numbers that can be checked.
-        settings, leaves = object.__new__(cls), iter(leaves)
+        settings: Any = object.__new__(cls)
+        leaves = iter(leaves)
         for name, value in zip(names, aux, strict=True):
             object.__setattr__(settings, name, next(leaves) if value is Leaf else value)
         return settings
