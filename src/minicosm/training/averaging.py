@@ -58,4 +58,4 @@ def averaged(
         )
         return Averaged(moves, follow), (inner, count)
 
-    return optax.GradientTransformation(init, update)  # type: ignore[arg-type]
+    return optax.GradientTransformation(init, update)

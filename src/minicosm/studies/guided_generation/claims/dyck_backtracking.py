@@ -179,7 +179,8 @@ def quota_printed(results: Results) -> Outcome:
 )
 def needed(results: Results) -> Outcome:
     mode = numbers(results)["quota"][0]["fired_in"]
-    rows, differences = [], []
+    rows: list[tuple[Any, ...]] = []
+    differences = []
     for i, q in enumerate(QUOTAS):
         for j, b in enumerate(STRIDES):
             guided = _cell(results, mode, i, j)

@@ -33,7 +33,7 @@ def _grid(results: Results) -> tuple[Table, ...]:
     cells = [name for name in numbers(results)["arms"] if name.startswith("grid")]
     if not cells:
         return ()
-    rows = tuple(
+    rows: tuple[tuple[Any, ...], ...] = tuple(
         (*map(float, name.removeprefix("grid ").split(", ")), Estimate.of(arm(results, name)))
         for name in cells
     )

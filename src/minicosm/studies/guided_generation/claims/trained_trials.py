@@ -21,7 +21,7 @@ def sandbox(
     from ..experiments.dyck import Sandbox, run
     from ..experiments.dyck_generator import Generators
 
-    shape: dict[str, Any] = {
+    shapes: dict[str, dict[str, Any]] = {
         "smoke": {
             "length": 12, "shortest": 7, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32,
             "rate": 3e-3, "steps": 60, "chunk": 30, "watched": 50,
@@ -31,8 +31,9 @@ def sandbox(
             "layers": 6, "heads": 8, "width": 512, "mlp_width": 1024, "rate": 3e-4, "steps": 9375,
             "watched": 2000, "members": 5,
         },
-    }[profile]  # fmt: skip
-    sizes: dict[str, Any] = {
+    }  # fmt: skip
+    shape = shapes[profile]
+    profiles: dict[str, dict[str, Any]] = {
         "smoke": {
             "mistakes": 20, "asked": 60, "draws": 1, "unseen": 40, "diverse": 4, "strings": 20,
             "diverse_draws": 5, "repeats": 2, "chunk": 20, "rollouts": 20, "value_rows": 60,
@@ -43,7 +44,8 @@ def sandbox(
             "mistakes": 441, "asked": 100_000, "share": 0.9, "repeats": 10, "unseen": 10_000,
             "unseen_repeats": 5,
         },
-    }[profile]  # fmt: skip
+    }  # fmt: skip
+    sizes = profiles[profile]
     _override(shape, generators, steps)
     return {"sandbox": Trial(run, Sandbox(Generators(seed=seed, **shape), **sizes))}
 
@@ -55,7 +57,7 @@ def test_cases(
     from ..experiments.case_generator import CaseGenerators
     from ..experiments.cases import Cases, run
 
-    shape: dict[str, Any] = {
+    shapes: dict[str, dict[str, Any]] = {
         "smoke": {
             "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 2,
             "width": 16, "heads": 2, "mlp_width": 32, "rate": 5e-3, "steps": 300, "texts": 256,
@@ -65,8 +67,9 @@ def test_cases(
             "lines": 8, "room": 256, "layers": 4, "width": 256, "mlp_width": 1024, "rate": 1e-3,
             "batch": 64, "steps": 10_000, "texts": 16_384, "members": 5,
         },
-    }[profile]  # fmt: skip
-    sizes: dict[str, Any] = {
+    }  # fmt: skip
+    shape = shapes[profile]
+    profiles: dict[str, dict[str, Any]] = {
         "smoke": {
             "training_texts": 60, "texts": 3, "tested_names": 2, "repetitions": 2, "layer": 1,
             "depths": (2,), "blocks": (2,), "grid": (),
@@ -78,7 +81,8 @@ def test_cases(
                 (p, t) for p in (1.0, 0.95, 0.9, 0.8, 0.7) for t in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
             ),
         },
-    }[profile]  # fmt: skip
+    }  # fmt: skip
+    sizes = profiles[profile]
     _override(shape, generators, steps)
     return {"cases": Trial(run, Cases(CaseGenerators(seed=seed, **shape), **sizes))}
 

@@ -68,7 +68,7 @@ class Examples(NamedTuple):
 
 @eqx.filter_jit
 def read_texts(
-    world: AppendCases, tokens: Int[Array, "n T"]
+    world: AppendCases, tokens: Int[AnyArray, "n T"]
 ) -> tuple[Bool[Array, "n T"], Bool[Array, "n T"], Bool[Array, "n T"], Int[Array, "n T"]]:
     """Behind each token: whether the line is viable; whether a line ends, whether it is correct, and
     the number of its case."""
@@ -127,7 +127,7 @@ def line_examples(
 
 @eqx.filter_jit
 def streams(
-    model: Any, start: int, tokens: Int[Array, "n T"], lengths: Int[Array, " n"]
+    model: Any, start: int, tokens: Int[AnyArray, "n T"], lengths: Int[AnyArray, " n"]
 ) -> Float[Array, "n layers E"]:
     """The residual stream behind every layer at the last token of each prefix."""
 

@@ -121,7 +121,9 @@ def measure(config: Cases, model: Any, key: Any) -> dict[str, Any]:
     referee = CaseReferee(world)
 
     def bench(probe: Any) -> Bench:
-        judge = Judge(probe, referee, RandomVerifier(sample_key), np.int32(Speaker.NOBODY))
+        judge = Judge(
+            probe, referee, RandomVerifier(sample_key), np.asarray(Speaker.NOBODY, np.int32)
+        )
         return Bench(generator, judge, recipe.room, world.end, config.rows)
 
     verifiers = _verifiers(config, model, bench(_blank(recipe)), collect_key, verifier_key)

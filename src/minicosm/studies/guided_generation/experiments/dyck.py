@@ -79,7 +79,7 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
 def bench_of(config: Sandbox, model: Any, probe: Any) -> Bench:
     recipe = config.generators
     perfect = DyckVerifier(2, recipe.length, END)
-    judge = Judge(probe, perfect, None, np.int32(Speaker.NOBODY))
+    judge = Judge(probe, perfect, None, np.asarray(Speaker.NOBODY, np.int32))
     generator = CachedTransformer(model, START)
     return Bench(generator, judge, recipe.length + 1, END, config.chunk)
 

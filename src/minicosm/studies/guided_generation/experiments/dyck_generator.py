@@ -136,7 +136,7 @@ def wrong_tokens(referee: DyckReferee, tokens: Int[Array, " T"]) -> Bool[Array, 
 
 @eqx.filter_jit
 def mass_on_errors(
-    model: Any, referee: DyckReferee, tokens: Int[Array, "n D"]
+    model: Any, referee: DyckReferee, tokens: Int[AnyArray, "n D"]
 ) -> tuple[Float[Array, "n D+1"], Bool[Array, "n D+1"], Bool[Array, "n D+1"]]:
     """For every position of valid strings: the probability that the model gives to wrong tokens;
     whether its likeliest token is right; and whether a closed bracket stands there."""
@@ -155,7 +155,7 @@ def mass_on_errors(
 
 @eqx.filter_jit
 def error_out_of_distribution(
-    models: Any, referee: DyckReferee, tokens: Int[Array, "n D"], lengths: Int[Array, " n"]
+    models: Any, referee: DyckReferee, tokens: Int[AnyArray, "n D"], lengths: Int[AnyArray, " n"]
 ) -> Float[Array, " members"]:
     """The mean over prompts of `1 - prod_{i > N} (1 - m_i)`, m_i the mass on wrong tokens at
     position i of the string that the prompt comes from.

@@ -82,7 +82,7 @@ def prefixes_of_length(
 
 @eqx.filter_jit
 def hidden_states(
-    model: Any, tokens: Int[Array, "n T"], lengths: Int[Array, " n"]
+    model: Any, tokens: Int[AnyArray, "n T"], lengths: Int[AnyArray, " n"]
 ) -> Float[Array, "n E"]:
     """The normalised last layer at the last token of each prefix."""
 

@@ -55,7 +55,7 @@ class Judge(eqx.Module):
         return known if self.random is None else (*known, self.random)
 
     def by(self, speaker: Speaker) -> "Judge":
-        return Judge(self.probe, self.perfect, self.random, np.int32(speaker))
+        return Judge(self.probe, self.perfect, self.random, np.asarray(speaker, np.int32))
 
 
 class Bench(eqx.Module):
