@@ -143,6 +143,9 @@ def larger_figure(results: Results) -> "Figure":
         ax.loglog(*zip(*pairs, strict=True), marker=mark, color=colour, label=f"{N} spins")
     ticks = sorted(set(found["k"]))
     ax.set_xticks(ticks, [str(k) for k in ticks])
+    heights = [t for t in (20, 50, 100, 200, 500, 1000) if t >= 0.7 * min(found["trace"])]
+    ax.set_yticks(heights, [str(t) for t in heights])
+    ax.set_ylim(0.8 * min(found["trace"]), 1.25 * max(found["trace"]))
     ax.minorticks_off()
     ax.set_xlabel("positions hidden k")
     ax.set_ylabel(r"$\mathrm{tr}\,\Gamma^k$")
