@@ -182,7 +182,7 @@ def test_vgb_run_again_until_it_ends_at_a_leaf():
 def test_vgb_by_proposals_has_the_same_law():
     moves, start = chains.vgb(WORLD, WORLD.noisy, "last", 9, rerun=False)
     outcome = chains.solve(moves, start)
-    trace = draw(VGB(steps=9, rerun=False, proposals=True), WORLD.noisy)
+    trace = draw(VGB(steps=9, rerun=False, proposals="repeat"), WORLD.noisy)
     counted = outcome._replace(calls=trace.calls.mean(), verifier_calls=trace.verifier_calls.mean())
     check(trace, counted)
     assert np.array_equal(trace.calls, trace.verifier_calls)
@@ -303,7 +303,7 @@ def test_no_valid_completion():
     for sampler in (
         TokenwiseRejection(redraws=9),
         ActionLevelRejection(redraws=9),
-        VGB(output="first_leaf", steps=99, proposals=True, redraws=40),
+        VGB(output="first_leaf", steps=99, proposals="repeat", redraws=40),
     ):
         trace = draw(sampler, IMPOSSIBLE, count=FEW)
         assert (trace.status == Status.FAILED).all() and (trace.calls <= 40).all()

@@ -33,5 +33,5 @@ class Ancestral(Draw):
     def cost(self, vocab: int) -> tuple[int, int]:
         return 1, 0
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}

@@ -143,7 +143,8 @@ class Backtracking(Draw):
         )
         return r.back(row._replace(own=own), shorter, rejected)
 
-    def report(self, own: Own) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
+        own: Own = rows.own
         found: dict[str, Any] = {"quota_left": own.quota}
         if self.record:
             found |= {"fired": own.fired, "fired_lengths": own.fired_lengths}

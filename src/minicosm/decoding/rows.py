@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models.protocols import Generator, Verifier
@@ -150,6 +151,16 @@ def is_full(task: Task, row: Row) -> Bool[Array, ""]:
 
 def finish(row: Row, status: Status, when: Bool[Array, ""]) -> Row:
     return row._replace(status=jnp.where(when, jnp.int32(status), row.status))
+
+
+def instead(rows: Row, tokens: Any, lengths: Any, better: Any) -> dict[str, Any]:
+    """What a batch of rows that the budget stopped returns in place of their strings, where `better`;
+    NumPy arrays."""
+    use = better & (rows.status == Status.BUDGET)
+    return {
+        "tokens": np.where(use[:, None], tokens, rows.tokens),
+        "lengths": np.where(use, lengths, rows.n),
+    }
 
 
 def back(row: Row, n: Int[Array, ""], when: Bool[Array, ""]) -> Row:

@@ -52,7 +52,7 @@ class TokenwiseRejection(Draw):
         score, row = r.score(task, row, probability=True)
         return _settle(task, row, before, score >= self.threshold, self.redraws)
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 
@@ -99,7 +99,7 @@ class ActionLevelRejection(Draw):
         accepted = numbers[1] * bound < score
         return _settle(task, row, before, accepted, self.redraws)
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 
@@ -131,7 +131,7 @@ class VerifierEnumeration:
         score, row = r.score(task, row, probability=True)
         return _settle(task, row, before, score >= self.threshold, task.generator.vocab)
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 
@@ -160,7 +160,7 @@ class ValueGuided(Draw):
         row = r.finish(row, Status.FAILED, stuck)
         return r.finish(row, Status.DONE, ~stuck & r.is_full(task, row))
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 

@@ -47,7 +47,7 @@ class Rejection(Draw):
         row = r.finish(row, Status.DONE, full & accepted)
         return r.back(row, task.prompt_length, full & ~accepted)
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 
@@ -63,7 +63,8 @@ class Best(NamedTuple):
 @traced
 @dataclass(frozen=True, kw_only=True)
 class BestOfN(Draw):
-    """Draw `count` whole strings and keep the one with the highest score, the first of equals."""
+    """Draw `count` whole strings and keep the one with the highest score, the first of equals. If the
+    budget is spent before, the best whole string that there is."""
 
     count: int = 4
 
@@ -101,5 +102,6 @@ class BestOfN(Draw):
         )
         return r.finish(row, Status.DONE, last)
 
-    def report(self, own: Best) -> dict[str, Any]:
-        return {"score": own.score}
+    def report(self, rows: r.Row) -> dict[str, Any]:
+        best: Best = rows.own
+        return {"score": best.score} | r.instead(rows, best.tokens, best.length, best.tried > 0)
