@@ -250,9 +250,9 @@ def test_proposals_until_one_is_accepted():
         refused = 1 - up - sum(down)
         children = sum(0.5 * refused**k for k in range(10_000)) if len(node) < 3 else 0
         assert found[i] == pytest.approx(children)
-    with pytest.raises(ValueError, match="the envelope is 0.001; the largest value is"):
+    with pytest.raises(ValueError, match=r"the envelope is 0\.001; the largest value is"):
         repeated_proposals(tree, 0.001)
-    with pytest.raises(ValueError, match="the bound is 0.5; it must be at least"):
+    with pytest.raises(ValueError, match=r"the bound is 0\.5; it must be at least"):
         HoldingWalk(tree, 0.5)
     dead = table.copy()
     dead[0] = -np.inf
