@@ -82,7 +82,7 @@ def folder(tmp_path_factory):
     letters = sorted(set(code_texts.prompt("abcdefghijklmnopqrstuvwxyz") + "0'"))
     vocab = {letter: i + 1 for i, letter in enumerate(letters)} | {"</s>": 0}
     core = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocab, unk_token="</s>"))
-    core.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex("(?s:.)"), "isolated")
+    core.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex("[\\s\\S]"), "isolated")
     core.decoder = tokenizers.decoders.Fuse()
     path = tmp_path_factory.mktemp("llama")
     transformers.PreTrainedTokenizerFast(tokenizer_object=core, eos_token="</s>").save_pretrained(

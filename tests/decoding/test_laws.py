@@ -356,7 +356,7 @@ def test_time_is_kept_by_steps(monkeypatch):
         Rejection(),
         IMPOSSIBLE,
         count=3 * FEW,
-        seconds=10,
+        seconds=10.0,
         segment=10**8,
         progress=lambda ended, rows: seen.append((ended, rows)),
     )

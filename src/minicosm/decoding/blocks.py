@@ -62,8 +62,9 @@ class BlockBestOfN(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
-        return 1, 1
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
+        writes = row.n >= row.own.copy_to
+        return writes, writes
 
     def start(self, task: r.Task, row: r.Row) -> Block:
         zero, none = jnp.int32(0), jnp.array(-jnp.inf)

@@ -38,8 +38,8 @@ class Sampler(Protocol):
         """What happens to a running row."""
         ...
 
-    def cost(self, vocab: int) -> tuple[int, int]:
-        """The largest numbers of generator and of verifier calls in a step."""
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
+        """The largest numbers of generator and of verifier calls in the row's next step."""
         ...
 
     def report(self, rows: r.Row) -> dict[str, Any]:
@@ -197,9 +197,9 @@ def _merge(mask, new, old):
 def _advance(sampler, generator, verifier, key, end, each, state, budget, segment):
     """At most `segment` steps."""
     tasks, axes = _tasks(generator, verifier, each, key, end)
-    cost = jnp.array(sampler.cost(generator.vocab))
 
     def one(task, row):
+        cost = jnp.stack([jnp.int32(part) for part in sampler.cost(row, generator.vocab)])
         spent = jnp.any(jnp.stack([row.calls, row.verifier_calls]) + cost > budget)
         running = row.status == Status.RUNNING
         active = running & ~spent

@@ -66,16 +66,15 @@ def begin(task: Task, longest: int) -> Row:
         verifier, judgement = task.verifier, task.verifier.begin(room, memory)
 
         def read(judgement, now):
-            return verifier.read(judgement, *now, memory), None
+            n, token = now
+            return verifier.read(judgement, n, token, memory), None
 
         if longest:
             places = jnp.arange(longest, dtype=jnp.int32)
             judgement, _ = jax.lax.scan(read, judgement, (places, tokens))
     zero, running = jnp.int32(0), jnp.int32(Status.RUNNING)
     counters = (zero,) * 4
-    return Row(
-        task.prompt, task.prompt_length, memory, judgement, *counters, running, zero, None
-    )
+    return Row(task.prompt, task.prompt_length, memory, judgement, *counters, running, zero, None)
 
 
 def read_all(generator: Generator, room: int, tokens: Int[Array, " P"]) -> PyTree:

@@ -39,7 +39,7 @@ class TokenwiseRejection(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 1
 
     def start(self, task: r.Task, row: r.Row) -> Int[Array, ""]:
@@ -79,7 +79,7 @@ class ActionLevelRejection(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 2
 
     def start(self, task: r.Task, row: r.Row) -> Int[Array, ""]:
@@ -119,7 +119,7 @@ class VerifierEnumeration:
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 0, 1
 
     def start(self, task: r.Task, row: r.Row) -> Int[Array, ""]:
@@ -145,7 +145,7 @@ class ValueGuided(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, vocab
 
     def start(self, task: r.Task, row: r.Row) -> PyTree:

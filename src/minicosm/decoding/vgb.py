@@ -88,8 +88,9 @@ class VGB(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
-        return 1, {"none": vocab, "repeat": 1, "hold": 2}[self.proposals]
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
+        first = row.steps == 0
+        return 1, {"none": vocab, "repeat": 1, "hold": jnp.where(first, 2, 1)}[self.proposals]
 
     def start(self, task: r.Task, row: r.Row) -> Walk:
         zero = jnp.int32(0)

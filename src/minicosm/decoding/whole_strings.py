@@ -32,7 +32,7 @@ class Rejection(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 1
 
     def start(self, task: r.Task, row: r.Row) -> PyTree:
@@ -76,7 +76,7 @@ class BestOfN(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 1
 
     def start(self, task: r.Task, row: r.Row) -> Best:

@@ -255,12 +255,10 @@ class Note:
         if config.positions == "rotary":
             keys = rotate(keys, config.rotary_base)
         self.keys, self.values = keys.swapaxes(0, 1), projected[:, 2].swapaxes(0, 1)
-        return self.attention(config, x, visible, key)
+        return self.attention(config, x, visible, key)[0], None
 
 
-def _head(
-    rows: Float[Array, "..."], new: Float[Array, "..."], axis: int
-) -> Float[Array, "..."]:
+def _head(rows: Float[Array, "..."], new: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
     """`rows` with its first rows replaced."""
     rest = jax.lax.slice_in_dim(rows, new.shape[axis], rows.shape[axis], axis=axis)
     return jnp.concatenate([new.astype(rows.dtype), rest], axis)

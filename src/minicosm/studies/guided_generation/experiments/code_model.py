@@ -72,11 +72,12 @@ ARMS: dict[str, Ancestral | Backtracking | BlockBestOfN] = {
     "guided 1, B 10": guided(top_p=1.0, stride=10),
     "guided 1, T 1.2": guided(top_p=1.0, temperature=1.2),
     "no refill .95": guided(refill="none"),
-} | {
-    # A line ends where its token says so, not at one separator.
-    f"block best of {n}": BlockBestOfN(count=n, separator=0, blocks=texts.LINES, top_p=0.95)
-    for n in (2, 4, 8)
 }
+for count in (2, 4, 8):
+    # A line ends where its token says so, not at one separator.
+    ARMS[f"block best of {count}"] = BlockBestOfN(
+        count=count, separator=0, blocks=texts.LINES, top_p=0.95
+    )
 
 
 class Coder(NamedTuple):
@@ -121,7 +122,7 @@ def load(config: CodeTask) -> Coder:
     device = config.device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         tokenizer = AutoTokenizer.from_pretrained(config.model)
-        model = AutoModelForCausalLM.from_pretrained(
+        model: Any = AutoModelForCausalLM.from_pretrained(
             config.model, dtype=getattr(torch, config.dtype)
         )
     except (OSError, ValueError) as error:
@@ -314,8 +315,8 @@ def main() -> None:
     (command.out / "results.json").write_text(json.dumps(dict(found.numbers), indent=1))
     for arm, columns in found.numbers["arms"].items():
         accuracy, calls = np.array(columns["accuracy"]), np.array(columns["calls"])
-        error = accuracy.std(ddof=1) / len(accuracy) ** 0.5 if len(accuracy) > 1 else float("nan")
-        print(f"{arm:28s} Acc_distinct {accuracy.mean():.3f} ± {error:.3f}, C {calls.mean():.0f}")
+        spread = accuracy.std(ddof=1) / len(accuracy) ** 0.5 if len(accuracy) > 1 else float("nan")
+        print(f"{arm:28s} Acc_distinct {accuracy.mean():.3f} ± {spread:.3f}, C {calls.mean():.0f}")
 
 
 if __name__ == "__main__":
