@@ -7,6 +7,8 @@ state that is an `Ended` is an end.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import spsolve
 from tables import VOCAB, World, is_leaf, node
 
 
@@ -22,7 +24,8 @@ class Outcome(NamedTuple):
 
 
 def solve(moves, start) -> Outcome:
-    """Laws of the ends and expected counts: `(I - P) x = b` on all states that can be reached."""
+    """Laws of the ends and expected counts: `x (I - P) = e_0`, x the expected visits of all states
+    that can be reached."""
     index, queue, rows = {start: 0}, [start], []
     for state in queue:
         here = []
@@ -37,15 +40,20 @@ def solve(moves, start) -> Outcome:
     size = len(queue)
     ends = sorted({to for row in rows for _, to, _, _ in row if isinstance(to, Ended)}, key=repr)
     place = {end: i for i, end in enumerate(ends)}
-    stays, leave = np.zeros((size, size)), np.zeros((size, len(ends) + 2))
+    leave = np.zeros((size, len(ends) + 2))
+    entries = [(i, i, 1.0) for i in range(size)]
     for i, row in enumerate(rows):
         for p, to, calls, verifier_calls in row:
             if isinstance(to, Ended):
                 leave[i, 2 + place[to]] += p
             else:
-                stays[i, index[to]] += p
+                entries.append((index[to], i, -p))
             leave[i, :2] += p * calls, p * verifier_calls
-    found = np.linalg.solve(np.eye(size) - stays, leave)[0]
+    to, origin, weight = map(np.array, zip(*entries, strict=True))
+    first = np.zeros(size)
+    first[0] = 1
+    visits = spsolve(csc_array((weight, (to, origin)), (size, size)), first)
+    found = visits @ leave
     return Outcome(dict(zip(ends, found[2:], strict=True)), found[0], found[1])
 
 
@@ -153,6 +161,37 @@ def vgb(world: World, scores, output, steps, rerun):
             yield 0.5 * down[a] / total, end((*s, a), t + 1, stop), *cost
 
     return moves, ((), 0, None)
+
+
+def vgb_by_proposals(world: World, scores, kind, steps, envelope):
+    """ "repeat" or "hold", the string after `steps`; states (string, time, whether it has to move)."""
+
+    def end(s, t):
+        if t < steps:
+            return s, t, False
+        return Ended(s) if is_leaf(s) else Ended(s, "interior")
+
+    def moves(state):
+        s, t, awake = state
+        here, leaf = scores[node(s)], is_leaf(s)
+        if kind == "repeat" and not awake:
+            yield 0.5, end(s, t + 1), 0, 0
+            yield 0.5, (s, t, True), 0, 0
+            return
+        refused = (s, t, True) if kind == "repeat" else end(s, t + 1)
+        up = 0 if not s else here / envelope if kind == "repeat" else 1 / envelope
+        yield 0.5 * up, end(s[:-1], t + 1), 0, 0
+        yield 0.5 * (1 - up), refused, 0, 0
+        if leaf:
+            yield 0.5, refused, 0, 0
+            return
+        for a in range(VOCAB):
+            p = 0.5 * world.laws[node(s), a]
+            keep = scores[node((*s, a))] / envelope / (1 if kind == "repeat" else here)
+            yield p * keep, end((*s, a), t + 1), 1, 1
+            yield p * (1 - keep), refused, 1, 1
+
+    return moves, ((), 0, False)
 
 
 def backtracking(world: World, scores, prompt=(), *, quota, stride, **switches):

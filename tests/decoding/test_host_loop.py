@@ -63,15 +63,30 @@ def score(tokens, state):
 )
 def test_same_key_same_strings_same_counters(sampler):
     prompts = np.array([[0], [1], [1]] * 8)
-    mine = sample_on_host(
-        sampler, TableReader(), score, prompts.tolist(), KEY, new_tokens=LENGTH - 1, end=END
-    )
-    compiled = sample(
-        sampler, WORLD.generator, Scores(WORLD.unrelated), prompts, KEY, length=LENGTH, end=END
-    )
-    for name, value in vars(compiled).items():
-        if value is not None:
-            np.testing.assert_allclose(getattr(mine, name), value, rtol=1e-6, err_msg=name)
+    for budget in (10**6, 3):
+        mine = sample_on_host(
+            sampler,
+            TableReader(),
+            score,
+            prompts.tolist(),
+            KEY,
+            new_tokens=LENGTH - 1,
+            end=END,
+            max_calls=budget,
+        )
+        compiled = sample(
+            sampler,
+            WORLD.generator,
+            Scores(WORLD.unrelated),
+            prompts,
+            KEY,
+            length=LENGTH,
+            end=END,
+            max_calls=budget,
+        )
+        for name, value in vars(compiled).items():
+            if value is not None:
+                np.testing.assert_allclose(getattr(mine, name), value, rtol=1e-6, err_msg=name)
 
 
 def test_budgets():
@@ -81,6 +96,14 @@ def test_budgets():
     assert (few.lengths == 3).all()
     late = sample_on_host(Ancestral(), TableReader(), None, prompts, KEY, new_tokens=3, seconds=0.0)
     assert (late.status == Status.BUDGET).all() and late.tokens[:, 0].tolist() == [0, 1]
+    settings = Backtracking(quota=9, stride=1)
+    asked = sample_on_host(
+        settings, TableReader(), lambda *_: 0.0, prompts, KEY, new_tokens=9, max_verifier_calls=2
+    )
+    assert (asked.verifier_calls == 2).all() and (asked.status == Status.BUDGET).all()
+    unread = TableReader()
+    sample_on_host(Ancestral(), unread, None, prompts, KEY, new_tokens=3, seconds=0.0)
+    assert unread.string == []
 
 
 @pytest.mark.usefixtures("unchecked_types")
@@ -101,6 +124,14 @@ def test_bad_input():
         draw(prompts=())
     with pytest.raises(ValueError, match="new_tokens is 0"):
         draw(new_tokens=0)
+    small = TableReader()
+    small.context = 3
+    with pytest.raises(
+        ValueError, match="strings of 4 tokens are asked for, prompt included; the mod"
+    ):
+        sample_on_host(Ancestral(), small, None, [[0]], KEY, new_tokens=3)
+    with pytest.raises(ValueError, match="seconds is nan"):
+        sample_on_host(Ancestral(), TableReader(), None, [[0]], KEY, new_tokens=3, seconds=np.nan)
 
 
 @pytest.fixture(scope="module")

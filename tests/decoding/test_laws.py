@@ -7,12 +7,14 @@ probability zero never come. Mean counts are within 4.5 standard errors.
 """
 
 import itertools
+from types import SimpleNamespace
 
 import chains
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import tables
 from scipy.stats import chi2
 from tables import END, LENGTH, NODES, Scores, Tables, World, leaves
 
@@ -29,6 +31,7 @@ from minicosm.decoding import (
     Truncated,
     ValueGuided,
     VerifierEnumeration,
+    engine,
     sample,
 )
 
@@ -36,6 +39,16 @@ COUNT, FEW = 100_000, 4096
 WORLD = World(28)
 DEAD_ENDS = World(7, end=0.3)
 LONG = World(23, end=0.3)  # few strings end early
+
+
+@pytest.fixture(scope="module", autouse=True)
+def optimised():
+    """Few programs that run long: compiled as for users."""
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
+
+
 NAMES = {Status.DONE: "done", Status.FAILED: "failed", Status.INTERIOR: "interior"}
 
 
@@ -180,12 +193,37 @@ def test_vgb_run_again_until_it_ends_at_a_leaf():
 
 
 def test_vgb_by_proposals_has_the_same_law():
-    moves, start = chains.vgb(WORLD, WORLD.noisy, "last", 9, rerun=False)
+    moves, start = chains.vgb(WORLD, WORLD.noisy, "last", 5, rerun=False)
+    same = chains.solve(moves, start)
+    moves, start = chains.vgb_by_proposals(WORLD, WORLD.noisy, "repeat", 5, 1.0)
     outcome = chains.solve(moves, start)
-    trace = draw(VGB(steps=9, rerun=False, proposals=True), WORLD.noisy)
-    counted = outcome._replace(calls=trace.calls.mean(), verifier_calls=trace.verifier_calls.mean())
-    check(trace, counted)
+    for end, p in outcome.law.items():
+        assert same.law[end] == pytest.approx(p, abs=1e-9)
+    trace = draw(VGB(steps=5, rerun=False, proposals="repeat"), WORLD.noisy)
+    check(trace, outcome)
     assert np.array_equal(trace.calls, trace.verifier_calls)
+
+
+def test_vgb_that_holds_on_reject():
+    """Also that a larger envelope is another walk, and one that is too small is told."""
+    children = [
+        (u, 3 * u + 1 + a) for u in range(13) for a in range(3)
+    ]  # of strings up to two tokens
+    ratios = [WORLD.noisy[v] / WORLD.noisy[u] for u, v in children if WORLD.noisy[u] > 0]
+    # Of longer strings too: what is above a child of value zero cannot be reached.
+    ratios += [1 / WORLD.noisy[u] for u in range(13, 40) if WORLD.noisy[u] > 0]
+    envelope = max(1, *ratios)
+    for many, bound in ((COUNT, envelope), (20_000, 2 * envelope)):
+        moves, start = chains.vgb_by_proposals(WORLD, WORLD.noisy, "hold", 9, bound)
+        settings = VGB(steps=9, rerun=False, proposals="hold", envelope=bound)
+        check(draw(settings, WORLD.noisy, count=many), chains.solve(moves, start), extra=1)
+    small = VGB(steps=9, proposals="hold", envelope=1.0)
+    with pytest.raises(ValueError, match="score above the envelope"):
+        draw(small, WORLD.noisy, count=FEW)
+    empty = WORLD.noisy.copy()
+    empty[0] = 0
+    trace = draw(settings, empty, count=FEW)
+    assert (trace.status == Status.FAILED).all() and (trace.verifier_calls == 1).all()
 
 
 SWITCHES = [
@@ -275,23 +313,69 @@ def test_a_verifier_that_notices_late(stride, quota, refill):
 IMPOSSIBLE, ONES = np.zeros(NODES), np.ones(NODES)
 
 
-def test_budgets_are_honoured_and_what_there_is_comes_back():
-    trace = draw(Rejection(), IMPOSSIBLE, count=FEW, max_calls=25)
-    assert (trace.status == Status.BUDGET).all() and (trace.calls == 25).all()
-    few = draw(VGB(output="first_leaf", steps=99), WORLD.noisy, count=FEW, max_verifier_calls=7)
-    assert (few.verifier_calls <= 7).all() and (few.status == Status.BUDGET).any()
+EVERY = {
+    "ancestral": Ancestral(),
+    "rejection": Rejection(),
+    "best of n": BestOfN(count=3),
+    "blocks": BlockBestOfN(count=3, size=2),
+    "tokenwise": TokenwiseRejection(),
+    "action level": ActionLevelRejection(),
+    "enumeration": VerifierEnumeration(),
+    "value-guided": ValueGuided(),
+    "backtracking": Backtracking(),
+    "VGB": VGB(steps=20),
+    "VGB, repeat": VGB(steps=20, proposals="repeat"),
+    "VGB, hold": VGB(steps=20, proposals="hold", envelope=99.0),
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_budgets_are_honoured_and_what_there_is_comes_back(name):
+    scores = None if name == "ancestral" else LONG.noisy
+    for budget in ({"max_calls": 2}, {"max_verifier_calls": 4}):
+        if budget == {"max_verifier_calls": 4} and name in ("ancestral", "best of n"):
+            continue  # they end before
+        few = draw(EVERY[name], scores, count=FEW, world=LONG, **budget)
+        assert (few.calls <= budget.get("max_calls", 10**6)).all()
+        assert (few.verifier_calls <= budget.get("max_verifier_calls", 10**6)).all()
+        spent = few.status == Status.BUDGET
+        if name != "enumeration" or "max_verifier_calls" in budget:
+            assert spent.any() and "budget was spent" in few.explain(int(np.argmax(spent)))
+        assert ((few.tokens >= 0).sum(axis=1) == few.lengths).all()
+    late = draw(EVERY[name], scores, count=FEW, world=LONG, seconds=0.0)
+    assert (late.status == Status.BUDGET).all() and (late.lengths + late.calls == 0).all()
+
+
+def test_time_is_kept_by_steps(monkeypatch):
+    """A clock that goes on by a second whenever it is looked at. Of ten seconds one step takes the first
+    look; after that there is time for about 7, 35, 105 and 105 steps."""
+    clock = SimpleNamespace(monotonic=itertools.count(1.0).__next__)
+    monkeypatch.setattr(engine, "time", clock)
     seen = []
     late = draw(
         Rejection(),
         IMPOSSIBLE,
         count=3 * FEW,
-        max_calls=10**9,
-        seconds=0.2,
+        seconds=10.0,
+        segment=10**8,
         progress=lambda ended, rows: seen.append((ended, rows)),
     )
-    assert (late.status == Status.BUDGET).all() and late.calls[:FEW].min() > 0
-    assert (late.calls[FEW:] == 0).all() and seen[-1][1] == 3 * FEW
-    assert (late.tokens[:FEW] >= -1).all()
+    assert (late.status == Status.BUDGET).all()
+    assert (late.calls[:FEW] == late.calls[0]).all() and 240 <= late.calls[0] <= 253
+    assert (late.calls[FEW:] == 0).all() and len(seen) == 6 and seen[-1] == (FEW, 3 * FEW)
+
+
+def test_the_best_so_far_comes_back():
+    few = draw(BestOfN(count=3), WORLD.noisy, count=FEW, max_calls=5)
+    assert (few.status == Status.BUDGET).any()
+    for row in np.flatnonzero(few.status == Status.BUDGET)[:99].tolist():
+        assert tables.is_leaf(string := few.string(row).tolist())
+        assert few.score[row] == np.float32(WORLD.noisy[chains.node(string)])
+    few = draw(BlockBestOfN(count=3, size=2), WORLD.noisy, count=FEW, max_calls=5)
+    spent = few.lengths[few.status == Status.BUDGET]
+    assert len(spent) and set(spent) <= {1, 2, 3, 4}
+    short = few.lengths == 1
+    assert (few.tokens[short & (few.status == Status.BUDGET), 0] == END).all()
 
 
 def test_no_valid_completion():
@@ -303,10 +387,12 @@ def test_no_valid_completion():
     for sampler in (
         TokenwiseRejection(redraws=9),
         ActionLevelRejection(redraws=9),
-        VGB(output="first_leaf", steps=99, proposals=True, redraws=40),
+        VGB(output="first_leaf", steps=99, proposals="repeat", redraws=40),
     ):
         trace = draw(sampler, IMPOSSIBLE, count=FEW)
         assert (trace.status == Status.FAILED).all() and (trace.calls <= 40).all()
+        assert "accepts no token behind the first 0" in trace.explain(0)
+        assert "if the verifier is exact, the prompt has no valid completion" in trace.explain(0)
 
 
 def test_a_token_of_probability_zero_is_not_waited_for():
@@ -317,9 +403,15 @@ def test_a_token_of_probability_zero_is_not_waited_for():
     assert (trace.status == Status.FAILED).all() and (trace.calls == 9).all()
 
 
+@pytest.mark.parametrize("name", [name for name in EVERY if name != "ancestral"])
+def test_scores_that_are_no_numbers(name):
+    sampler = EVERY[name]
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="verifier gave a score that is no finite number"):
+            draw(sampler, ONES * value, count=FEW)
+
+
 def test_bad_scores():
-    with pytest.raises(ValueError, match="verifier gave a score that is no finite number"):
-        draw(TokenwiseRejection(), ONES * np.nan, count=FEW)
     with pytest.raises(ValueError, match="verifier gave a negative score"):
         draw(ValueGuided(), -ONES, count=FEW)
     with pytest.raises(ValueError, match="score above 1; TokenwiseRejection needs prob"):

@@ -14,8 +14,12 @@ from minicosm.decoding import (
     BestOfN,
     BlockBestOfN,
     Rejection,
+    distinct_prefixes,
     sample,
 )
+from minicosm.models import CachedTransformer, Transformer, TransformerConfig
+from minicosm.theory.guided.prefix_tree import PrefixTree
+from minicosm.worlds import biased_coin, biased_coin_table
 
 WORLD = World(23, end=0.3)
 KEY = jax.random.key(3)
@@ -105,6 +109,30 @@ def test_vgb_walks_back_from_a_dead_end_and_tells_its_path():
         assert string == [1, END]
 
 
+def test_distinct_prefixes_that_the_first_leaf_rule_asks_about():
+    """Their mean is the sum over inner nodes of the exact probabilities of a visit."""
+    world = biased_coin(4)
+    table = biased_coin_table(world, 0.5)
+    tree = PrefixTree(world, table)
+    prompts = np.zeros((2000, 0), int)
+
+    def walk(**options):
+        settings = VGB(output="first_leaf", lazy=False, record=250, **options)
+        verifier = world.verifier(table)
+        return sample(settings, world, verifier, prompts, KEY, length=4, chunk=500)
+
+    trace = walk(steps=2**20)
+    found = distinct_prefixes(trace, length=4)
+    wanted = tree.visits()[tree.inner].sum()
+    assert abs(found.mean() - wanted) <= 4.5 * found.std() / np.sqrt(2000)
+    assert (found <= trace.calls).all() and (found >= 4).all() and (found < trace.calls).any()
+    # Walks that begin again after twelve steps have their new beginnings in the path.
+    again = walk(steps=12)
+    assert (again.path == -4).any() and (distinct_prefixes(again, length=4) <= 15).all()
+    with pytest.raises(ValueError, match="the trace keeps 0 moves of a walk"):
+        distinct_prefixes(draw(Ancestral()), length=4)
+
+
 class Broken(eqx.Module):
     """A generator with a law that does not sum to one, or that is no number."""
 
@@ -141,11 +169,22 @@ class TestBadInput:
             (long, {"prompt_lengths": np.full(8, 6)}, "a prompt length is 6"),
             (long[:, :2], {"length": 0}, "length is 0"),
             (long[:, :2], {"end": 3}, "the end token is 3"),
+            (long[:, :2], {"segment": 0}, "segment is 0"),
+            (long[:, :2], {"chunk": 0}, "chunk is 0"),
+            (long[:, :2], {"max_calls": -1}, "max_calls is -1"),
+            (long[:, :2], {"seconds": float("nan")}, "seconds is nan; it must be a number of"),
         ):
             with pytest.raises(ValueError, match=words):
                 draw(Ancestral(), None, prompts, **options)
         with pytest.raises(ValueError, match="Rejection needs a verifier"):
             draw(Rejection())
+        config = TransformerConfig(3, layers=1, heads=1, width=4, max_length=4, causal=True)
+        small = CachedTransformer(Transformer(config, key=KEY), start=0)
+        words = (
+            "strings of 4 tokens are asked for, prompt included; the generator's context has room"
+        )
+        with pytest.raises(ValueError, match=words):
+            draw(Ancestral(), generator=small)
 
     @pytest.mark.parametrize(
         "make, words",
@@ -161,6 +200,11 @@ class TestBadInput:
             (lambda: BlockBestOfN(), "a block needs a separator or a size"),
             (lambda: VGB(), "the output 'last' needs a number of steps"),
             (lambda: VGB(output="leaf"), "output is 'leaf'; it must be one of last, uniform"),
+            (lambda: VGB(steps=1, proposals="all"), "proposals is 'all'; it must be one of none,"),
+            (
+                lambda: VGB(steps=1, proposals="hold", envelope=0.5),
+                "envelope is 0.5; it must be a number of at least 1",
+            ),
         ],
     )
     def test_settings(self, make, words):

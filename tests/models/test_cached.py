@@ -130,6 +130,31 @@ def test_equals_the_whole_string_also_after_going_back(config):
             np.testing.assert_allclose(after[row, i], exact[row, i, shorter], atol=1e-5)
 
 
+@pytest.mark.parametrize("config", CONFIGS[:2], ids=lambda config: config.positions)
+def test_a_prompt_read_in_one_pass(config):
+    """The laws and states behind all its prefixes, and behind one token more."""
+    model = Transformer(config, key=jax.random.key(1))
+    generator = CachedTransformer(model, start=2, keep=(0, config.layers))
+    string = np.random.default_rng(0).integers(0, 5, 7).astype(np.int32)
+
+    @jax.jit
+    def both(string):
+        memory = generator.begin_behind(8, string[1:6])
+        memory = generator.read(memory, jnp.int32(5), string[6])
+        trace = model.trace(string)
+        last = trace.hidden[-1]
+        last = last if model.final_norm is None else model.final_norm(config, last)
+        return memory, trace.logits, last, trace.hidden[jnp.array([0, -1])]
+
+    string[0] = 2
+    memory, logits, hidden, streams = both(string)
+    assert memory.logits.shape[0] == 9
+    for mine, its in (
+        (memory.logits[:7], logits), (memory.hidden[:7], hidden), (memory.streams[:, :7], streams)
+    ):  # fmt: skip
+        np.testing.assert_allclose(mine, its, atol=1e-5 * np.abs(its).max())
+
+
 def test_bad_input():
     causal, both = CONFIGS[0], TransformerConfig(5)
     model = Transformer(causal, key=jax.random.key(0))

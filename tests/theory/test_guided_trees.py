@@ -17,6 +17,7 @@ from minicosm.theory.guided.closed_forms import (
     parity_queries,
 )
 from minicosm.theory.guided.distances import kl, tv
+from minicosm.theory.guided.holding import HoldingWalk, repeated_proposals
 from minicosm.theory.guided.lumped_tree import LumpedTree
 from minicosm.theory.guided.prefix_tree import PrefixTree
 from minicosm.worlds import (
@@ -185,6 +186,78 @@ def test_visits_before_the_first_leaf():
     for h in range(4):
         for i, node in enumerate(itertools.product((0, 1), repeat=h)):
             assert seen[tree.starts[h] + i] == pytest.approx(wanted.get(node, 0), abs=1e-12)
+
+
+class Proposing(Walk):
+    """The walk that proposes a parent or a child of the base law and holds on reject, as told."""
+
+    def __init__(self, world, log_table, bound):
+        super().__init__(world, log_table)
+        place = {node: i for i, node in enumerate(self.nodes)}
+        self.kernel = np.zeros_like(self.kernel)
+        for node, i in place.items():
+            if node:
+                self.kernel[i, place[node[:-1]]] = 0.5 / bound
+            if len(node) < world.horizon:
+                law = world.base[len(node), self.state(node)]
+                for a in range(world.vocab):
+                    accept = self.value((*node, a)) / (bound * self.value(node))
+                    if (*node, a) in place:
+                        self.kernel[i, place[*node, a]] = 0.5 * law[a] * accept
+            self.kernel[i, i] = 1 - self.kernel[i].sum()
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1.0, 1.7]))
+def test_the_walk_that_holds_on_reject(seed, slack):
+    """Against its kernel written down, and its law of leaves is that of exact values whatever the errors."""
+    world, rng = drawn(seed)
+    table = noisy_table(world, rng, kappa=3.0)
+    tree = PrefixTree(world, table)
+    bound = slack * HoldingWalk(tree).bound
+    walk, referee = HoldingWalk(tree, bound), Proposing(world, table, bound)
+    assert referee.kernel.min() >= -1e-12
+    mu = walk.stationary()
+    np.testing.assert_allclose(walk.advance(mu), mu, atol=1e-12)
+    assert mu[tree.alive] == pytest.approx(
+        [p for _, p in sorted(zip(map(order, referee.nodes), referee.stationary(), strict=True))],
+        abs=1e-9,
+    )
+    np.testing.assert_allclose(tree.given_leaf(mu), tree.target(), atol=1e-9)
+    after = np.linalg.matrix_power(referee.kernel, 7)[0]
+    np.testing.assert_allclose(walk.after(7)[tree.leaves], referee.over_leaves(after), atol=1e-12)
+    begins = [np.linalg.matrix_power(referee.kernel, t)[0] @ ~referee.leaf for t in range(7)]
+    assert walk.calls(7) == pytest.approx(sum(begins) / 2)
+
+
+def order(node):
+    """Level by level, in the order of the alphabet."""
+    return len(node), node
+
+
+def test_proposals_until_one_is_accepted():
+    """By summing over the number of refusals."""
+    world, rng = drawn(5, 2, 3)
+    table = noisy_table(world, rng, kappa=2.0)
+    tree, referee = PrefixTree(world, table), Walk(world, table)
+    envelope = 1.3 * tree.value.max()
+    found = repeated_proposals(tree, envelope)
+    for i, node in zip(np.flatnonzero(tree.alive), sorted(referee.nodes, key=order), strict=True):
+        up = referee.value(node) / (2 * envelope) if node else 0
+        down = np.zeros(2)
+        if len(node) < 3:
+            law = world.base[len(node), referee.state(node)]
+            down = [law[a] * referee.value((*node, a)) / (2 * envelope) for a in range(2)]
+        refused = 1 - up - sum(down)
+        children = sum(0.5 * refused**k for k in range(10_000)) if len(node) < 3 else 0
+        assert found[i] == pytest.approx(children)
+    with pytest.raises(ValueError, match=r"the envelope is 0\.001; the largest value is"):
+        repeated_proposals(tree, 0.001)
+    with pytest.raises(ValueError, match=r"the bound is 0\.5; it must be at least"):
+        HoldingWalk(tree, 0.5)
+    dead = table.copy()
+    dead[0] = -np.inf
+    with pytest.raises(ValueError, match="the root has the value 0"):
+        HoldingWalk(PrefixTree(world, dead))
 
 
 @given(st.integers(0, 10**6))

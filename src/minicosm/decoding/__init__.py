@@ -15,7 +15,7 @@ from .verifiers import (
     RandomVerifier,
     Thresholded,
 )
-from .vgb import VGB
+from .vgb import VGB, distinct_prefixes
 from .whole_strings import BestOfN, Rejection
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Truncated",
     "ValueGuided",
     "VerifierEnumeration",
+    "distinct_prefixes",
     "sample",
     "truncate",
 ]

@@ -30,8 +30,8 @@ class Ancestral(Draw):
         row = r.append(task, row, choose(jax.random.uniform(key), jnp.exp(truncate(log_law, self))))
         return r.finish(row, Status.DONE, r.is_full(task, row))
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 0
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}

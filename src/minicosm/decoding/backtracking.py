@@ -83,8 +83,8 @@ class Backtracking(Draw):
     def needs_verifier(self) -> bool:
         return False
 
-    def cost(self, vocab: int) -> tuple[int, int]:
-        return 1, 2
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
+        return 1, jnp.where(row.steps == 0, 2, 1)
 
     def start(self, task: r.Task, row: r.Row) -> PyTree:
         zero = jnp.int32(0)
@@ -143,7 +143,8 @@ class Backtracking(Draw):
         )
         return r.back(row._replace(own=own), shorter, rejected)
 
-    def report(self, own: Own) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
+        own: Own = rows.own
         found: dict[str, Any] = {"quota_left": own.quota}
         if self.record:
             found |= {"fired": own.fired, "fired_lengths": own.fired_lengths}

@@ -40,7 +40,8 @@ class BlockBestOfN(Draw):
 
     A block ends behind the token `separator` or at `size` tokens (at least one of the two must be
     given), and where the string is complete. At most `blocks` blocks are written. Every drawn token
-    is a call; reading the kept candidate once more is none, for its laws were asked for before.
+    is a call; reading the kept candidate once more is none, for its laws were asked for before. If the
+    budget is spent within a block, the string ends with its best candidate so far, if there is one.
     """
 
     count: int = 4
@@ -61,8 +62,9 @@ class BlockBestOfN(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
-        return 1, 1
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
+        writes = row.n >= row.own.copy_to
+        return writes, writes
 
     def start(self, task: r.Task, row: r.Row) -> Block:
         zero, none = jnp.int32(0), jnp.array(-jnp.inf)
@@ -111,5 +113,6 @@ class BlockBestOfN(Draw):
             finished |= closed & (own.blocks >= self.blocks)
         return r.finish(row._replace(own=own), Status.DONE, finished)
 
-    def report(self, own: Block) -> dict[str, Any]:
-        return {"score": own.score}
+    def report(self, rows: r.Row) -> dict[str, Any]:
+        own: Block = rows.own
+        return {"score": own.score} | r.instead(rows, own.tokens, own.length, own.tried > 0)

@@ -38,12 +38,13 @@ class Sampler(Protocol):
         """What happens to a running row."""
         ...
 
-    def cost(self, vocab: int) -> tuple[int, int]:
-        """The largest numbers of generator and of verifier calls in a step."""
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
+        """The largest numbers of generator and of verifier calls in the row's next step."""
         ...
 
-    def report(self, own: PyTree) -> dict[str, Any]:
-        """Fields of the `Trace` that only this sampler knows, from a batch of `row.own`."""
+    def report(self, rows: r.Row) -> dict[str, Any]:
+        """Fields of the `Trace` that only this sampler knows, from a batch of rows; `tokens` and
+        `lengths` too, if it has something better to return than the rows' strings."""
         ...
 
 
@@ -74,8 +75,9 @@ def sample(
 
     No row asks for more than `max_calls` laws or, if given, `max_verifier_calls` scores, and no
     segment begins after `seconds`; rows that stop for that have the status BUDGET and what they had.
-    `chunk` rows are computed at a time, with `segment` steps between looks at the clock. `progress`
-    is called with the number of rows that ended and of all rows.
+    `chunk` rows are computed at a time, with `segment` steps between looks at the clock, or as many
+    as there is time for: after `seconds` comes at most the rest of one step (and of compiling, the
+    first time). `progress` is called with the number of rows that ended and of all rows.
     """
     prompts, sizes, limits = _check(generator, prompts, prompt_lengths, length, end)
     if sampler.needs_verifier and verifier is None:
@@ -83,6 +85,9 @@ def sample(
     check_count("max_calls", max_calls, least=0)
     if max_verifier_calls is not None:
         check_count("max_verifier_calls", max_verifier_calls, least=0)
+    check_count("segment", segment)
+    if seconds is not None and not seconds >= 0:
+        raise ValueError(f"seconds is {seconds}; it must be a number of at least 0")
     batch, room = len(prompts), int(limits.max())
     chunk = min(check_count("chunk", chunk), batch)
     wide = min(prompts.shape[1], room)
@@ -98,6 +103,7 @@ def sample(
     slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
     state: Any = None
     found: Any = None
+    pace = math.inf  # seconds a step took last; the first segment is one step, which may compile
     while waiting < batch or live.any():
         free = np.flatnonzero(~live)
         if waiting < batch and 2 * len(free) >= chunk:
@@ -113,10 +119,16 @@ def sample(
             live |= mask
             if found is None:
                 found = _unfinished(_small(begun), tokens, sizes)
-        late = time.monotonic() > deadline
+        began = time.monotonic()
+        late = began > deadline
         if not late:
-            state = _advance(numbers, *shared, each, state, budget, jnp.int32(segment))
+            steps = segment
+            if seconds is not None:
+                steps = int(min(segment, max(1, (deadline - began) / pace)))
+            state = _advance(numbers, *shared, each, state, budget, jnp.int32(steps))
         small = _small(state)
+        if not late:
+            pace = (time.monotonic() - began) / steps
         if fault := int(np.bitwise_or.reduce(small.fault[live])):
             raise ValueError(_sentence(fault, sampler))
         ended = live & (late | (small.status != Status.RUNNING))
@@ -185,9 +197,9 @@ def _merge(mask, new, old):
 def _advance(sampler, generator, verifier, key, end, each, state, budget, segment):
     """At most `segment` steps."""
     tasks, axes = _tasks(generator, verifier, each, key, end)
-    cost = jnp.array(sampler.cost(generator.vocab))
 
     def one(task, row):
+        cost = jnp.stack([jnp.int32(part) for part in sampler.cost(row, generator.vocab)])
         spent = jnp.any(jnp.stack([row.calls, row.verifier_calls]) + cost > budget)
         running = row.status == Status.RUNNING
         active = running & ~spent
@@ -273,18 +285,20 @@ def _sentence(fault: int, sampler: Sampler) -> str:
 
 
 def _trace(sampler: Sampler, rows: Any, prompts: Any, sizes: np.ndarray) -> Trace:
-    tokens = np.where(np.arange(rows.tokens.shape[1]) < rows.n[:, None], rows.tokens, PADDING)
+    found = sampler.report(rows)
+    tokens, lengths = found.pop("tokens", rows.tokens), found.pop("lengths", rows.n)
+    tokens = np.where(np.arange(tokens.shape[1]) < lengths[:, None], tokens, PADDING)
     wide = min(prompts.shape[1], tokens.shape[1])
     mine = np.arange(wide) < sizes[:, None]
     same = np.all((tokens[:, :wide] == prompts[:, :wide]) | ~mine, axis=1)
     return Trace(
         tokens=tokens,
-        lengths=rows.n,
+        lengths=lengths,
         prompt_lengths=sizes,
         calls=rows.calls,
         verifier_calls=rows.verifier_calls,
         backtracks=rows.backtracks,
         status=rows.status,
         prompt_preserved=same,
-        **sampler.report(rows.own),
+        **found,
     )

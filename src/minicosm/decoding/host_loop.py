@@ -18,6 +18,7 @@ from minicosm.worlds.arrays import check_count
 from .ancestral import Ancestral
 from .backtracking import Backtracking
 from .blocks import BlockBestOfN
+from .engine import MAX_CALLS
 from .rows import LAW_TOLERANCE, ONE
 from .settings import Draw
 from .trace import PADDING, Status, Trace
@@ -55,16 +56,23 @@ class Halt(Exception):
 class Host:
     """One string and its counters."""
 
-    def __init__(self, reader, score, prompt, key, limit, end, max_calls, deadline):
+    def __init__(self, reader, score, prompt, key, limit, end, budget, deadline):
         self.reader, self.score, self.key = reader, score, key
         self.limit, self.end = limit, end
-        self.max_calls, self.deadline = max_calls, deadline
+        self.budget, self.deadline = budget, deadline
         self.prompt = list(prompt)
         self.tokens = list(prompt)
+        self.best: list[int] | None = None
+        """What is returned in place of the tokens if the budget is spent."""
         self.steps = self.calls = self.verifier_calls = self.backtracks = 0
         self.extra: dict[str, Any] = {}
-        reader.back(0)
-        reader.read(self.tokens)
+
+    def begin(self) -> None:
+        """Read the prompt."""
+        if time.monotonic() > self.deadline:
+            raise Halt
+        self.reader.back(0)
+        self.reader.read(self.tokens)
 
     @property
     def n(self) -> int:
@@ -76,7 +84,7 @@ class Host:
 
     def law(self, draw: Draw) -> tuple[int, int]:
         """A drawn token and the likeliest one; one call."""
-        if self.calls >= self.max_calls or time.monotonic() > self.deadline:
+        if self.calls >= self.budget[0] or time.monotonic() > self.deadline:
             raise Halt
         law = np.asarray(self.reader.law(), np.float32)
         if not abs(np.exp(law.astype(np.float64)).sum() - 1) <= LAW_TOLERANCE:
@@ -97,6 +105,8 @@ class Host:
 
     def judge(self, probability: bool) -> float:
         """The score of the string; one call of the verifier."""
+        if self.verifier_calls >= self.budget[1]:
+            raise Halt
         self.verifier_calls += 1
         score = float(self.score(tuple(self.tokens), self.reader.state()))
         if not np.isfinite(score):
@@ -122,12 +132,14 @@ def sample_on_host(
     *,
     new_tokens: int,
     end: int | None = None,
-    max_calls: int = 2**31 - 1,
+    max_calls: int = MAX_CALLS,
+    max_verifier_calls: int | None = None,
     seconds: float | None = None,
     ends_block: Callable[[int], bool] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trace:
-    """Continue every prompt by at most `new_tokens` tokens; as `sample`, row by row.
+    """Continue every prompt by at most `new_tokens` tokens; as `sample`, row by row, with budgets as
+    there: the clock is looked at before every law.
 
     `ends_block` says which tokens end a block for `BlockBestOfN`, where one id is not enough (a line
     may end in several); it is used in place of the separator.
@@ -145,6 +157,18 @@ def sample_on_host(
     if not len(prompts):
         raise ValueError("there are no prompts; at least one is needed")
     check_count("new_tokens", new_tokens)
+    check_count("max_calls", max_calls, least=0)
+    if max_verifier_calls is not None:
+        check_count("max_verifier_calls", max_verifier_calls, least=0)
+    if seconds is not None and not seconds >= 0:
+        raise ValueError(f"seconds is {seconds}; it must be a number of at least 0")
+    context, longest = getattr(reader, "context", None), max(map(len, prompts)) + new_tokens
+    if context is not None and longest > context:
+        raise ValueError(
+            f"strings of {longest} tokens are asked for, prompt included; "
+            f"the model's context has room for {context}"
+        )
+    budget = max_calls, np.inf if max_verifier_calls is None else max_verifier_calls
     deadline = np.inf if seconds is None else time.monotonic() + seconds
     rows, statuses = [], []
     for i, prompt in enumerate(prompts):
@@ -155,15 +179,17 @@ def sample_on_host(
             jax.random.fold_in(key, i),
             len(prompt) + new_tokens,
             end,
-            max_calls,
+            budget,
             deadline,
         )
         status = Status.DONE
         try:
             if not row.is_full:
+                row.begin()
                 rules[type(sampler)](sampler, row, ends_block)
         except Halt:
             status = Status.BUDGET
+            row.tokens = row.tokens if row.best is None else row.best
         rows.append(row)
         statuses.append(status)
         if progress is not None:
@@ -228,13 +254,14 @@ def _blocks(settings: BlockBestOfN, row: Host, ends_block: Any) -> None:
             better = score > best
             if better:
                 best, kept = score, list(row.tokens)
+                row.best = kept
             if attempt < settings.count - 1 or not better:
                 row.back(start)
         if row.n == start:
             row.steps += len(kept) - start  # the compiled sampler reads it token by token
             row.tokens = list(kept)
             row.reader.read(kept[start:])
-        written += 1
+        written, row.best = written + 1, None
         row.extra["score"] = best
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models.protocols import Generator, Verifier
@@ -56,17 +57,38 @@ class Task(NamedTuple):
 def begin(task: Task, longest: int) -> Row:
     """The row whose string is the prompt; `longest` is that of the batch's prompts."""
     room = task.prompt.shape[0]
-    memory = task.generator.begin(room)
-    judgement = None if task.verifier is None else task.verifier.begin(room, memory)
-    zero = jnp.int32(0)
-    running = jnp.int32(Status.RUNNING)
-    row = Row(task.prompt, zero, memory, judgement, *(zero,) * 4, running, zero, None)
-    if longest:
-        # Behind its own prompt a row reads tokens of no meaning, which are overwritten.
-        row, _ = jax.lax.scan(
-            lambda row, token: (append(task, row, token), None), row, task.prompt[:longest]
-        )
-    return row._replace(tokens=task.prompt, n=task.prompt_length)
+    # Behind its own prompt a row reads tokens of no meaning, which are overwritten.
+    tokens = task.prompt[:longest]
+    memory = read_all(task.generator, room, tokens)
+    judgement = None
+    if task.verifier is not None:
+        # What a memory holds about a prefix is the same once the generator has read on.
+        verifier, judgement = task.verifier, task.verifier.begin(room, memory)
+
+        def read(judgement, now):
+            n, token = now
+            return verifier.read(judgement, n, token, memory), None
+
+        if longest:
+            places = jnp.arange(longest, dtype=jnp.int32)
+            judgement, _ = jax.lax.scan(read, judgement, (places, tokens))
+    zero, running = jnp.int32(0), jnp.int32(Status.RUNNING)
+    counters = (zero,) * 4
+    return Row(task.prompt, task.prompt_length, memory, judgement, *counters, running, zero, None)
+
+
+def read_all(generator: Generator, room: int, tokens: Int[Array, " P"]) -> PyTree:
+    """The generator's memory of a prompt: in one pass if it has `begin_behind(room, tokens)`, else
+    token by token."""
+    if hasattr(generator, "begin_behind") and tokens.shape[0]:
+        return generator.begin_behind(room, tokens)
+    memory = generator.begin(room)
+    if not tokens.shape[0]:
+        return memory
+    places = jnp.arange(tokens.shape[0], dtype=jnp.int32)
+    return jax.lax.scan(
+        lambda memory, now: (generator.read(memory, *now), None), memory, (places, tokens)
+    )[0]
 
 
 def append(task: Task, row: Row, token: Int[Array, ""], when: Bool[Array, ""] | bool = True) -> Row:
@@ -150,6 +172,16 @@ def is_full(task: Task, row: Row) -> Bool[Array, ""]:
 
 def finish(row: Row, status: Status, when: Bool[Array, ""]) -> Row:
     return row._replace(status=jnp.where(when, jnp.int32(status), row.status))
+
+
+def instead(rows: Row, tokens: Any, lengths: Any, better: Any) -> dict[str, Any]:
+    """What a batch of rows that the budget stopped returns in place of their strings, where `better`;
+    NumPy arrays."""
+    use = better & (rows.status == Status.BUDGET)
+    return {
+        "tokens": np.where(use[:, None], tokens, rows.tokens),
+        "lengths": np.where(use, lengths, rows.n),
+    }
 
 
 def back(row: Row, n: Int[Array, ""], when: Bool[Array, ""]) -> Row:

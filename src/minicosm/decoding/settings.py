@@ -19,6 +19,7 @@ def traced(cls: Class) -> Class:
     names = [field.name for field in fields(cls)]
     fixed = {f.name for f in fields(cls) if f.metadata.get("fixed")}
     texts = {f.name: f.metadata["texts"] for f in fields(cls) if "texts" in f.metadata}
+    texts = {name: known for name, known in texts.items() if name not in fixed}
 
     def flatten(settings):
         values = {name: getattr(settings, name) for name in names}

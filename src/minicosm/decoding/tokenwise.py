@@ -39,7 +39,7 @@ class TokenwiseRejection(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 1
 
     def start(self, task: r.Task, row: r.Row) -> Int[Array, ""]:
@@ -52,7 +52,7 @@ class TokenwiseRejection(Draw):
         score, row = r.score(task, row, probability=True)
         return _settle(task, row, before, score >= self.threshold, self.redraws)
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 
@@ -79,7 +79,7 @@ class ActionLevelRejection(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 2
 
     def start(self, task: r.Task, row: r.Row) -> Int[Array, ""]:
@@ -99,7 +99,7 @@ class ActionLevelRejection(Draw):
         accepted = numbers[1] * bound < score
         return _settle(task, row, before, accepted, self.redraws)
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 
@@ -119,7 +119,7 @@ class VerifierEnumeration:
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 0, 1
 
     def start(self, task: r.Task, row: r.Row) -> Int[Array, ""]:
@@ -131,7 +131,7 @@ class VerifierEnumeration:
         score, row = r.score(task, row, probability=True)
         return _settle(task, row, before, score >= self.threshold, task.generator.vocab)
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 
@@ -145,7 +145,7 @@ class ValueGuided(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, vocab
 
     def start(self, task: r.Task, row: r.Row) -> PyTree:
@@ -160,7 +160,7 @@ class ValueGuided(Draw):
         row = r.finish(row, Status.FAILED, stuck)
         return r.finish(row, Status.DONE, ~stuck & r.is_full(task, row))
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 

@@ -52,7 +52,8 @@ class Trace:
     moves: Int[np.ndarray, " batch"] | None = None
     """VGB: steps of the walk, those that stay and those of reruns included."""
     path: Int[np.ndarray, "batch record"] | None = None
-    """VGB: the first moves: a token, -1 to the parent, -2 to stay, -3 where nothing is recorded."""
+    """VGB: the first moves: a token, -1 to the parent, -2 to stay, -4 to begin again at the prompt (no
+    step), -3 where nothing is recorded."""
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -68,3 +69,18 @@ class Trace:
     def completion(self, row: int) -> Int[np.ndarray, " n"]:
         """What stands behind the prompt's place in one row."""
         return self.tokens[row, self.prompt_lengths[row] : self.lengths[row]]
+
+    def explain(self, row: int) -> str:
+        """How one row ended, in a sentence."""
+        n, status = int(self.lengths[row]), Status(int(self.status[row]))
+        endings = {
+            Status.DONE: f"is complete with {n} tokens",
+            Status.FAILED: f"failed: the sampler accepts no token behind the first {n}",
+            Status.BUDGET: f"stopped at {n} tokens because the budget was spent",
+            Status.INTERIOR: f"ended at {n} tokens, an unfinished string",
+        }
+        spent = f"{self.calls[row]} laws and {self.verifier_calls[row]} scores"
+        sentence = f"row {row} {endings[status]}, after {spent}"
+        if status == Status.FAILED and n <= self.prompt_lengths[row]:
+            sentence += "; if the verifier is exact, the prompt has no valid completion"
+        return sentence

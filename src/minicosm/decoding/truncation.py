@@ -7,6 +7,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from minicosm.models.protocols import Generator
 
+from .rows import read_all
 from .settings import Draw
 
 PAIRWISE = 64  # vocabularies up to this size are ranked by comparing all pairs: no sort
@@ -73,6 +74,9 @@ class Truncated(eqx.Module):
 
     def begin(self, room: int) -> PyTree:
         return self.generator.begin(room)
+
+    def begin_behind(self, room: int, tokens: Int[Array, " P"]) -> PyTree:
+        return read_all(self.generator, room, tokens)
 
     def read(self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""]) -> PyTree:
         return self.generator.read(memory, n, token)

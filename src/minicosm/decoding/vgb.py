@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.worlds.arrays import check_count
@@ -12,12 +13,14 @@ from minicosm.worlds.arrays import check_count
 from . import rows as r
 from .settings import Draw, as_number, check_text, traced
 from .tokenwise import REDRAWS
-from .trace import Status
+from .trace import Status, Trace
 from .truncation import choose, truncate
 
 Output = Literal["last", "uniform", "first_leaf"]
 OUTPUTS = get_args(Output)
-UP, STAY, NOTHING = -1, -2, -3
+Proposals = Literal["none", "repeat", "hold"]
+PROPOSALS = get_args(Proposals)
+UP, STAY, NOTHING, RESTART = -1, -2, -3, -4
 FOREVER = 2**30
 
 
@@ -27,9 +30,11 @@ class Walk(NamedTuple):
     time: Int[Array, ""]
     stop: Int[Array, ""]
     awake: Bool[Array, ""]
-    """Proposals: the walk has decided to move and looks for where to."""
+    """Proposals that are repeated: the walk has decided to move and looks for where to."""
     refused: Int[Array, ""]
     moves: Int[Array, ""]
+    written: Int[Array, ""]
+    """Entries of the path."""
     path: Int[Array, " record"]
 
 
@@ -45,9 +50,12 @@ class VGB(Draw):
     of the prompt has a positive weight the row has FAILED.
 
     A step that moves costs one law and V scores, at a leaf nothing: scores of strings that were
-    reached are known. With `proposals` the children are not enumerated: parent or a child drawn from
-    O(.|u), with probability 1/2 each, is accepted with probability V / `envelope`, and proposed anew
-    until one is. The law is the same; a proposed child costs one law and one score.
+    reached are known. With `proposals` the children are not enumerated, and a proposed child costs one
+    law and one score. "repeat": parent or a child drawn from O(.|u), with probability 1/2 each, is
+    accepted with probability V / `envelope`, and proposed anew until one is; the law is the same.
+    "hold" is another walk, with the same law of leaves in the end: a step goes up with probability
+    1 / 2M, to the child ua with probability `O(a|u) V(ua) / (2 M V(u))`, and else stays, where M is the
+    `envelope`, at least 1 and at least every V(ua) / V(u). It needs the prompt's own score, positive.
     """
 
     output: Output = field(default="last", metadata={"texts": OUTPUTS})
@@ -55,22 +63,24 @@ class VGB(Draw):
     """T; for "first_leaf" None means as many as it takes."""
     rerun: bool = True
     lazy: bool = True
-    """Without it the walk always moves: first leaves have the same law in half the steps."""
-    proposals: bool = field(default=False, metadata={"fixed": True})
+    """Without it the walk always moves: first leaves have the same law in half the steps. Nothing to
+    "hold"."""
+    proposals: Proposals = field(default="none", metadata={"fixed": True, "texts": PROPOSALS})
     envelope: float = 1.0
     redraws: int = REDRAWS
-    """Proposals: after so many refusals at one string the row has FAILED."""
+    """Proposals that are repeated: after so many refusals at one string the row has FAILED."""
     record: int = field(default=0, metadata={"fixed": True})
     """How many moves of a row the trace keeps."""
 
     def __post_init__(self):
         super().__post_init__()
         check_text(self, "output")
+        check_text(self, "proposals")
         if self.steps is not None:
             check_count("steps", self.steps)
         elif self.output != "first_leaf":
             raise ValueError(f"steps is None; the output {self.output!r} needs a number of steps")
-        as_number(self, "envelope", least=0)
+        as_number(self, "envelope", least=1 if self.proposals == "hold" else 0)
         check_count("redraws", self.redraws)
         check_count("record", self.record, least=0)
 
@@ -78,13 +88,14 @@ class VGB(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
-        return 1, 1 if self.proposals else vocab
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
+        first = row.steps == 0
+        return 1, {"none": vocab, "repeat": 1, "hold": jnp.where(first, 2, 1)}[self.proposals]
 
     def start(self, task: r.Task, row: r.Row) -> Walk:
         zero = jnp.int32(0)
         path = jnp.full(self.record, NOTHING, jnp.int32)
-        return Walk(zero, zero, jnp.bool_(False), zero, zero, path)
+        return Walk(zero, zero, jnp.bool_(False), zero, zero, zero, path)
 
     def step(self, task: r.Task, row: r.Row, key: PRNGKeyArray) -> r.Row:
         numbers = jax.random.uniform(key, (5,))
@@ -94,8 +105,13 @@ class VGB(Draw):
         drawn = jnp.where((walk.time == 0) & ~walk.awake, drawn, walk.stop)
         stop = jnp.where(self.output == OUTPUTS.index("uniform"), drawn, steps)
         row = row._replace(own=walk._replace(stop=stop))
-        rests = self.lazy & ~walk.awake & (numbers[1] < 0.5)
-        row = (self._propose if self.proposals else self._move)(task, row, numbers[2:], ~rests)
+        goes = ~(self.lazy & ~walk.awake & (numbers[1] < 0.5))
+        if self.proposals == "none":
+            row = self._move(task, row, numbers[2:], goes)
+        elif self.proposals == "repeat":
+            row = self._propose(task, row, numbers[2:], goes)
+        else:
+            row = self._hold(task, row, numbers[2:])
         return self._output(task, row)
 
     def _move(
@@ -140,12 +156,34 @@ class VGB(Draw):
         row = r.finish(row, Status.FAILED, refused >= self.redraws)
         return self._count(row, jnp.where(goes, jnp.where(up, UP, token), STAY), ~awake)
 
+    def _hold(self, task: r.Task, row: r.Row, numbers: Float[Array, " 3"]) -> r.Row:
+        """Propose one neighbour once."""
+        root, leaf = row.n <= task.prompt_length, r.is_full(task, row)
+        here, row = r.score(task, row, row.steps == 0, probability=False)
+        lost = root & ~(here > 0)
+        up = numbers[1] < 0.5
+        child = ~up & ~leaf & ~lost
+        log_law, row = r.law(task, row, child)
+        before, token = row.n, choose(numbers[0], jnp.exp(truncate(log_law, self)))
+        row = r.append(task, row, token, child)
+        there, row = r.score(task, row, child, probability=False)
+        bound = self.envelope * here
+        row = r.blame(row, r.ABOVE_ENVELOPE, child & (there > bound * r.ONE))
+        falls = child & (numbers[2] * bound < there)
+        rises = up & ~root & (numbers[2] * self.envelope < 1)
+        row = row._replace(n=jnp.where(falls, row.n, before))
+        row = r.finish(r.back(row, before - 1, rises), Status.FAILED, lost)
+        return self._count(row, jnp.where(rises, UP, jnp.where(falls, token, STAY)), ~lost)
+
     def _count(self, row: r.Row, move: Int[Array, ""], moved: Bool[Array, ""]) -> r.Row:
-        walk: Walk = row.own
-        here = (jnp.arange(self.record) == walk.moves) & moved
-        path = jnp.where(here, move, walk.path)
-        walk = walk._replace(time=walk.time + moved, moves=walk.moves + moved, path=path)
-        return row._replace(own=walk)
+        walk = self._write(row.own, move, moved)
+        return row._replace(own=walk._replace(time=walk.time + moved, moves=walk.moves + moved))
+
+    def _write(self, walk: Walk, entry: Int[Array, ""] | int, when: Bool[Array, ""]) -> Walk:
+        here = (jnp.arange(self.record) == walk.written) & when
+        return walk._replace(
+            path=jnp.where(here, entry, walk.path), written=walk.written + jnp.int32(when)
+        )
 
     def _output(self, task: r.Task, row: r.Row) -> r.Row:
         """End the walk, or begin it again."""
@@ -155,8 +193,36 @@ class VGB(Draw):
         row = r.finish(row, Status.DONE, (over | first) & leaf)
         row = r.finish(row, Status.INTERIOR, over & ~leaf & ~jnp.asarray(self.rerun))
         again = over & ~leaf & self.rerun
+        walk = self._write(walk, RESTART, again)
         walk = walk._replace(time=jnp.where(again, 0, walk.time))
         return row._replace(own=walk, n=jnp.where(again, task.prompt_length, row.n))
 
-    def report(self, own: Walk) -> dict[str, Any]:
-        return {"moves": own.moves} | ({"path": own.path} if self.record else {})
+    def report(self, rows: r.Row) -> dict[str, Any]:
+        walk: Walk = rows.own
+        return {"moves": walk.moves} | ({"path": walk.path} if self.record else {})
+
+
+def distinct_prefixes(
+    trace: Trace, *, length: int, end: int | None = None
+) -> Int[np.ndarray, " n"]:
+    """How many different unfinished strings the walk of each row moved away from: the prefixes whose laws
+    VGB asks for if it remembers them. `length` and `end` as they were given to `sample`.
+
+    The trace must have the whole walk: a `record` of at least the moves and reruns of every row.
+    """
+    if trace.path is None or (trace.path[:, -1] != NOTHING).any():
+        kept = 0 if trace.path is None else trace.path.shape[1]
+        raise ValueError(f"the trace keeps {kept} moves of a walk; a larger record is needed")
+    found = np.zeros(len(trace), int)
+    for row, moves in enumerate(trace.path):
+        prompt = tuple(trace.tokens[row, : trace.prompt_lengths[row]].tolist())
+        string, left = prompt, set()
+        for move in moves[moves != NOTHING].tolist():
+            if move == RESTART:
+                string = prompt
+            elif move != STAY:
+                if len(string) < length and string[-1:] != (end,):
+                    left.add(string)
+                string = string[:-1] if move == UP else (*string, move)
+        found[row] = len(left)
+    return found

@@ -32,7 +32,7 @@ class Rejection(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 1
 
     def start(self, task: r.Task, row: r.Row) -> PyTree:
@@ -47,7 +47,7 @@ class Rejection(Draw):
         row = r.finish(row, Status.DONE, full & accepted)
         return r.back(row, task.prompt_length, full & ~accepted)
 
-    def report(self, own: PyTree) -> dict[str, Any]:
+    def report(self, rows: r.Row) -> dict[str, Any]:
         return {}
 
 
@@ -63,7 +63,8 @@ class Best(NamedTuple):
 @traced
 @dataclass(frozen=True, kw_only=True)
 class BestOfN(Draw):
-    """Draw `count` whole strings and keep the one with the highest score, the first of equals."""
+    """Draw `count` whole strings and keep the one with the highest score, the first of equals. If the
+    budget is spent before, the best whole string that there is."""
 
     count: int = 4
 
@@ -75,7 +76,7 @@ class BestOfN(Draw):
     def needs_verifier(self) -> bool:
         return True
 
-    def cost(self, vocab: int) -> tuple[int, int]:
+    def cost(self, row: r.Row, vocab: int) -> tuple[Any, Any]:
         return 1, 1
 
     def start(self, task: r.Task, row: r.Row) -> Best:
@@ -101,5 +102,6 @@ class BestOfN(Draw):
         )
         return r.finish(row, Status.DONE, last)
 
-    def report(self, own: Best) -> dict[str, Any]:
-        return {"score": own.score}
+    def report(self, rows: r.Row) -> dict[str, Any]:
+        best: Best = rows.own
+        return {"score": best.score} | r.instead(rows, best.tokens, best.length, best.tried > 0)

@@ -70,6 +70,38 @@ class CachedTransformer(eqx.Module):
 
     def begin(self, room: int) -> Memory:
         """The memory of the empty string: the start token has been read."""
+        return self._read(self._empty(room), jnp.int32(0), jnp.int32(self.start))
+
+    def begin_behind(self, room: int, tokens: Int[Array, " P"]) -> Memory:
+        """The memory of a string of P tokens, read in one pass; up to rounding that of `begin` and P
+        times `read`."""
+        memory, (model, config) = self._empty(room), (self.model, self.model.config)
+        ids = jnp.concatenate([jnp.full(1, self.start, tokens.dtype), tokens])
+        embedded = jnp.asarray(model.token_embedding)[ids]
+        x, visible, _ = model._start(embedded, None, None)
+        keys, values, streams = [], [], [x]
+        for i in range(config.layers):
+            layer = jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf)[i], model.layers)
+            note = Note(layer.attention)
+            layer = eqx.tree_at(lambda whole: whole.attention, layer, note)
+            x, _ = layer(config, x, visible, None)
+            keys.append(_head(memory.keys[i], note.keys, axis=1))
+            values.append(_head(memory.values[i], note.values, axis=1))
+            streams.append(x)
+        kept = memory.streams
+        if self.keep:
+            kept = _head(kept, jnp.stack([streams[layer] for layer in self.keep]), axis=1)
+        x = x if model.final_norm is None else model.final_norm(config, x)
+        return Memory(
+            tuple(keys),
+            tuple(values),
+            kept,
+            _head(memory.hidden, x, axis=0),
+            _head(memory.logits, model.readout(x), axis=0),
+        )
+
+    def _empty(self, room: int) -> Memory:
+        """Room for the start token and `room` tokens, nothing read."""
         check_count("room", room, least=0)
         if self.context is not None and room > self.context:
             raise ValueError(
@@ -81,14 +113,13 @@ class CachedTransformer(eqx.Module):
         computed = kind if config.compute is None else jnp.dtype(config.compute)
         empty = jnp.zeros((config.heads, rows, config.size_of_head), computed)
         pairs = (empty,) * config.layers
-        memory = Memory(
+        return Memory(
             pairs,
             pairs,
             jnp.zeros((len(self.keep), rows, config.width), kind),
             jnp.zeros((rows, config.width), kind),
             jnp.zeros((rows, config.vocab), kind),
         )
-        return self._read(memory, jnp.int32(0), jnp.int32(self.start))
 
     def read(self, memory: Memory, n: Int[Array, ""], token: Int[Array, ""]) -> Memory:
         """The memory once `token` stands behind the first n tokens."""
@@ -197,6 +228,40 @@ class Recall:
         if self.attention.out_bias is not None:
             y = y + self.attention.out_bias
         return y[None], None
+
+
+class Note:
+    """A layer's attention that keeps its keys and values; called as `Attention` is."""
+
+    keys: Float[Array, "H T D"]
+    values: Float[Array, "H T D"]
+
+    def __init__(self, attention: Attention):
+        self.attention = attention
+
+    def __call__(
+        self,
+        config: TransformerConfig,
+        x: Float[Array, "T E"],
+        visible: Bool[AnyArray, "#T T"] | None,
+        key: None,
+        keep_weights: bool = False,
+        at: None = None,
+    ) -> tuple[Float[Array, "T E"], None]:
+        # The attention projects the same rows; the compiler does so once.
+        kind = x.dtype if config.compute is None else jnp.dtype(config.compute)
+        projected = self.attention._project(x.astype(kind), slice(None))
+        keys = projected[:, 1]
+        if config.positions == "rotary":
+            keys = rotate(keys, config.rotary_base)
+        self.keys, self.values = keys.swapaxes(0, 1), projected[:, 2].swapaxes(0, 1)
+        return self.attention(config, x, visible, key)[0], None
+
+
+def _head(rows: Float[Array, "..."], new: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
+    """`rows` with its first rows replaced."""
+    rest = jax.lax.slice_in_dim(rows, new.shape[axis], rows.shape[axis], axis=axis)
+    return jnp.concatenate([new.astype(rows.dtype), rest], axis)
 
 
 def _put(

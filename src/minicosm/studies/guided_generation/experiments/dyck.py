@@ -10,13 +10,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from minicosm.decoding import DyckVerifier
+from minicosm.decoding import DyckVerifier, ProbeVerifier
 from minicosm.lab.claims import Progress, TrialResult
 from minicosm.models import CachedTransformer
 
 from . import dyck_tables as tables
 from . import probes
 from .dyck_generator import END, START, Generators, draw, mass_on_errors, prompts, train
+from .dyck_leaves import LearnedValue
 from .dyck_values import learn_value, trade_off
 from .dyck_verifier import collect, train_verifier
 from .judges import Bench, Judge, Speaker, member
@@ -76,10 +77,11 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
     return TrialResult(numbers, arrays)
 
 
-def bench_of(config: Sandbox, model: Any, probe: Any) -> Bench:
+def bench_of(config: Sandbox, model: Any, probe: ProbeVerifier) -> Bench:
     recipe = config.generators
     perfect = DyckVerifier(2, recipe.length, END)
-    judge = Judge(probe, perfect, None, np.asarray(Speaker.NOBODY, np.int32))
+    learned = LearnedValue.of(probe, recipe.length)
+    judge = Judge(learned, perfect, None, np.asarray(Speaker.NOBODY, np.int32))
     generator = CachedTransformer(model, START)
     return Bench(generator, judge, recipe.length + 1, END, config.chunk)
 
@@ -121,9 +123,11 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     found["unseen"], traces = tables.unseen(
         recipe, bench, asked, keys["unseen"], config.unseen_repeats, config.modes
     )
-    printed, other = traces.values()
+    printed, other, unasked = traces.values()
     found["remaining"] = tables.remaining_mistakes(recipe, model, printed)
     found["remaining_other"] = tables.remaining_mistakes(recipe, model, other, 0)
+    found["remaining_unasked"] = tables.remaining_mistakes(recipe, model, unasked, 0)
+    found["fired_at_end"] = tables.share_at_end(printed, recipe.length + 1)
     found["other_mode"] = config.modes[-1]
     few = prompts(recipe, keys["diverse prompts"], config.diverse)
     found["diversity"] = tables.diversity(recipe, bench, few, keys["diverse"], config.diverse_draws)

@@ -17,6 +17,7 @@ from minicosm.decoding import Backtracking
 from minicosm.worlds.dyck_errors import DyckError
 
 from .dyck_generator import END, GLYPHS, START, Generators, Prompts
+from .dyck_leaves import Leaves
 from .dyck_verifier import Mistakes, parse
 from .judges import Bench, Speaker
 
@@ -24,6 +25,7 @@ STRIDES, QUOTAS, FORCED = (2, 4, 6), (1, 2, 4), (1, 2, 4, 8)
 TOP_PS = (0.9, 1.0)
 ALL = 10_000
 """More tokens than any prompt has; a number, so that it is no other program than 0."""
+UNASKED = "guided, whole strings accepted"
 MODES: dict[str, dict[str, Any]] = {
     "printed": {},
     "refill checked": {"check_during_refill": True},
@@ -125,12 +127,16 @@ def unseen(
     modes: tuple[str, ...],
 ) -> tuple[dict[str, float], dict[str, list[Any]]]:
     """Tables 3.3 and 3.16: the share of wrong completions of fresh prompts, which are kept unless they
-    are erasable; and the traces at nucleus .9 of Algorithm 1 as printed and in the last of `modes`."""
+    are erasable; and the traces at nucleus .9 of Algorithm 1 as printed, in the last of `modes`, and with
+    a verifier that is not asked about whole strings."""
     quota = {"quota": 4, "stride": 4}
+    accepted = bench.judge.probe.at_leaves(Leaves.ACCEPTED)
+    unasked = eqx.tree_at(lambda b: b.judge.probe, bench, accepted)
     arms: dict[str, tuple[dict[str, Any], Speaker]] = {
         "baseline": ({}, Speaker.NOBODY),
         "guided": (quota, Speaker.PROBE),
         f"guided, {modes[-1]}": (quota | MODES[modes[-1]], Speaker.PROBE),
+        UNASKED: (quota, Speaker.PROBE),
         "no refill": (quota | {"refill": "none"}, Speaker.PROBE),
         "perfect": (quota, Speaker.PERFECT),
         "perfect, erasable": (quota | {"erasable_prompt": ALL}, Speaker.PERFECT),
@@ -145,7 +151,8 @@ def unseen(
         for name, (fields, speaker) in arms.items():
             shares = []
             for i in range(repeats):
-                trace = bench(
+                used = unasked if name == UNASKED else bench
+                trace = used(
                     settings(top_p=top_p, **fields), asked.tokens, asked.lengths,
                     jax.random.fold_in(key, i), speaker,
                 )  # fmt: skip
@@ -154,6 +161,18 @@ def unseen(
                     kept.setdefault(name, []).append(trace)
             errors[f"{name} {top_p:g}"] = float(np.mean(shares))
     return errors, kept
+
+
+def share_at_end(traces: list[Any], length: int) -> float:
+    """Of the recorded strings that the verifier rejected, how many were whole: `length` tokens, or behind
+    the end token."""
+    lengths = np.concatenate([t.fired_lengths.reshape(-1) for t in traces])
+    strings = np.concatenate([t.fired.reshape(-1, t.fired.shape[-1]) for t in traces])[lengths > 0]
+    lengths = lengths[lengths > 0]
+    if len(lengths) == 0:
+        return float("nan")
+    last = strings[np.arange(len(lengths)), lengths - 1]
+    return float(np.mean((lengths >= length) | (last == END)))
 
 
 def remaining_mistakes(

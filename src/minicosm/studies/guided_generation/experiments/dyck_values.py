@@ -1,17 +1,16 @@
 """A value that is learned from a bracket generator's own completions, and the samplers that use it."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import PRNGKeyArray
 
 from minicosm.decoding import (
     VGB,
     BlockBestOfN,
-    DyckVerifier,
     ProbeVerifier,
     TokenwiseRejection,
     ValueGuided,
@@ -19,44 +18,15 @@ from minicosm.decoding import (
 )  # fmt: skip
 
 from .dyck_generator import END, START, Generators, Prompts, prompts
+from .dyck_leaves import LearnedValue, Leaves
 from .dyck_tables import distinct, settings
 from .dyck_verifier import parse
 from .judges import Bench, Speaker
 from .probes import linear_probe
 
-
-class Judgement(NamedTuple):
-    probe: PyTree
-    perfect: PyTree
-    whole: Bool[Array, " rows"]
-
-
-class LearnedValue(eqx.Module):
-    """A probe's score; with `exact_leaves`, whole strings are worth 1 if they are valid and 0 if not."""
-
-    probe: ProbeVerifier
-    perfect: DyckVerifier
-    exact_leaves: Bool[Any, ""]
-    length: int = eqx.field(static=True)
-
-    def begin(self, room: int, source: PyTree) -> Judgement:
-        whole = jnp.zeros(room + 1, bool)
-        return Judgement(self.probe.begin(room, source), self.perfect.begin(room, source), whole)
-
-    def read(
-        self, memory: Judgement, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
-    ) -> Judgement:
-        whole = (token == END) | (n + 1 >= self.length)
-        here = jnp.arange(memory.whole.shape[0]) == n + 1
-        return Judgement(
-            self.probe.read(memory.probe, n, token, source),
-            self.perfect.read(memory.perfect, n, token, source),
-            jnp.where(here, whole, memory.whole),
-        )
-
-    def score(self, memory: Judgement, n: Int[Array, ""]) -> Float[Array, ""]:
-        learned, exact = self.probe.score(memory.probe, n), self.perfect.score(memory.perfect, n)
-        return jnp.where(memory.whole[n] & self.exact_leaves, exact, learned)
+REDRAWS = 50
+"""For one token. Twenty times as many change no accuracy: what is refused is refused for good, and a rare
+token that the verifier accepts is as a rule wrong."""
 
 
 def learn_value(
@@ -100,19 +70,18 @@ def trade_off(
     tokens by the value."""
     rows = np.repeat(np.arange(len(asked.lengths)), draws)
     tokens, lengths = np.asarray(asked.tokens)[rows], np.asarray(asked.lengths)[rows]
-    perfect = DyckVerifier(2, config.length, END)
     arms: dict[str, tuple[Any, Any]] = {}
-    for leaves in (False, True):
-        judge = LearnedValue(value, perfect, np.bool_(leaves), config.length + 1)
-        name = ", exact leaves" if leaves else ""
+    learned, strict = LearnedValue.of(value, config.length), bench.judge.probe
+    rules = {"": Leaves.LEARNED, ", exact leaves": Leaves.EXACT}
+    for name, leaves in rules.items():
+        judge = learned.at_leaves(leaves)
         arms[f"value-guided{name}"] = ValueGuided(), judge
         arms[f"VGB, first leaf{name}"] = VGB(output="first_leaf", lazy=False), judge
-    learned = LearnedValue(value, perfect, np.bool_(False), config.length + 1)
     for n in blocks:
         arms[f"block best of {n}"] = BlockBestOfN(count=n, size=4), learned
-    if blocks:
-        strict = LearnedValue(bench.judge.probe, perfect, np.bool_(False), config.length + 1)
-        arms["tokenwise rejection"] = TokenwiseRejection(threshold=0.5, redraws=50), strict
+    for name, leaves in rules.items() if blocks else ():
+        redraw = TokenwiseRejection(threshold=0.5, redraws=REDRAWS)
+        arms[f"tokenwise rejection{name}"] = redraw, strict.at_leaves(leaves)
     traces = {
         name: sample(
             arm, bench.generator, judge, tokens, key, length=bench.length, prompt_lengths=lengths,
