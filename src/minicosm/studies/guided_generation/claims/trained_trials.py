@@ -59,24 +59,26 @@ def test_cases(
 
     shapes: dict[str, dict[str, Any]] = {
         "smoke": {
-            "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 2,
-            "width": 16, "heads": 2, "mlp_width": 32, "rate": 5e-3, "steps": 300, "texts": 256,
+            "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32, "batch_tokens": 384,
+            "first_steps": 0, "steps": 200, "texts": 1024, "members": 2,
         },
-        "laptop": {"members": 4},
+        "laptop": {},
         "paper": {
-            "lines": 8, "room": 256, "layers": 4, "width": 256, "mlp_width": 1024, "rate": 1e-3,
-            "batch": 64, "steps": 10_000, "texts": 16_384, "members": 5,
+            "lines": 8, "room": 256, "layers": 4, "width": 256, "mlp_width": 1024,
+            "batch_tokens": 16_384, "first_steps": 5000, "steps": 5000, "texts": 65_536,
+            "members": 5,
         },
     }  # fmt: skip
     shape = shapes[profile]
     profiles: dict[str, dict[str, Any]] = {
         "smoke": {
-            "training_texts": 60, "texts": 3, "tested_names": 2, "repetitions": 2, "layer": 1,
-            "depths": (2,), "blocks": (2,), "grid": (),
+            "training_texts": 60, "examples": 40, "texts": 3, "tested_names": 2, "repetitions": 1,
+            "layer": 1, "depths": (), "blocks": (), "grid": (),
         },
         "laptop": {},
         "paper": {
-            "training_texts": 4000, "repetitions": 5, "layer": 3,
+            "training_texts": 4000, "examples": 2000, "repetitions": 5, "layer": 3,
+            "probe_width": 256,
             "grid": tuple(
                 (p, t) for p in (1.0, 0.95, 0.9, 0.8, 0.7) for t in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
             ),
@@ -118,7 +120,7 @@ def column(results: Results, *path: Any) -> np.ndarray:
 
 def arm(results: Results, name: str, what: str = "accuracy") -> np.ndarray:
     """The mean over repetitions of an arm of the test cases, for every generator."""
-    return np.asarray(numbers(results)["arms"][name][what], float).mean(axis=1)
+    return np.asarray([np.mean(part[name][what]) for part in numbers(results)["arms"]])
 
 
 def standard_error(samples: np.ndarray) -> float:
