@@ -52,7 +52,7 @@ class CaseGenerators:
     """Of the first stage; 0 leaves it out."""
     steps: int = 700
     """Of the second stage."""
-    texts: int = 8192
+    texts: int = 16_384
     """Of the fixed corpus of each member; a quarter of it in the second stage, as whole texts."""
     members: int = 4
     seed: int = 0
