@@ -24,7 +24,7 @@ def sandbox(
     shapes: dict[str, dict[str, Any]] = {
         "smoke": {
             "length": 12, "shortest": 7, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32,
-            "rate": 3e-3, "steps": 60, "chunk": 30, "watched": 50,
+            "rate": 3e-3, "steps": 60, "chunk": 60, "watched": 40, "members": 2,
         },
         "laptop": {"members": 4},
         "paper": {
@@ -34,10 +34,11 @@ def sandbox(
     }  # fmt: skip
     shape = shapes[profile]
     profiles: dict[str, dict[str, Any]] = {
+        # Wherever it can be, 40: every other number of strings is another program.
         "smoke": {
-            "mistakes": 20, "asked": 60, "draws": 1, "unseen": 40, "diverse": 4, "strings": 20,
-            "diverse_draws": 5, "repeats": 2, "chunk": 20, "rollouts": 20, "value_rows": 60,
-            "modes": ("printed", "refill checked"), "blocks": (),
+            "mistakes": 40, "asked": 80, "share": 0.5, "draws": 2, "unseen": 40, "diverse": 8,
+            "diverse_draws": 5, "strings": 40, "repeats": 2, "chunk": 10, "rollouts": 40,
+            "value_rows": 60, "modes": ("printed", "refill checked"), "blocks": (),
         },
         "laptop": {},
         "paper": {
@@ -59,8 +60,9 @@ def test_cases(
 
     shapes: dict[str, dict[str, Any]] = {
         "smoke": {
-            "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32, "batch_tokens": 384,
-            "first_steps": 0, "steps": 200, "texts": 1024, "members": 2,
+            "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 1,
+            "width": 16, "heads": 2, "mlp_width": 32, "batch_tokens": 384, "first_steps": 0,
+            "steps": 200, "texts": 2048, "members": 2,
         },
         "laptop": {},
         "paper": {
@@ -72,7 +74,7 @@ def test_cases(
     shape = shapes[profile]
     profiles: dict[str, dict[str, Any]] = {
         "smoke": {
-            "training_texts": 60, "examples": 40, "texts": 3, "tested_names": 2, "repetitions": 1,
+            "training_texts": 60, "examples": 20, "texts": 3, "tested_names": 2, "repetitions": 1,
             "layer": 1, "depths": (), "blocks": (), "grid": (),
         },
         "laptop": {},

@@ -17,8 +17,7 @@ from minicosm.training.schedules import muon
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.test_cases import AppendCases
 
-DRAWN = 512  # texts that are drawn at once
-FRESH = 200  # texts on which the loss is measured
+DRAWN = 512  # texts that are drawn at once; the loss is measured on as many
 HEADER = 3  # tokens of `def NAME \n`
 
 
@@ -193,14 +192,14 @@ def excess(config: CaseGenerators, models: Transformer) -> Float[np.ndarray, " m
     """How much the loss of every member exceeds the best possible one on fresh texts, in nats per
     token."""
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
-    fresh = corpus(config, replace(config.stages[1], texts=FRESH), key)
+    fresh = corpus(config, replace(config.stages[1], texts=DRAWN), key)
     return np.asarray(_excess(jax.tree.map(jnp.asarray, fresh), models))
 
 
 @eqx.filter_jit
 def _excess(fresh, models):
     def one(model):
-        each = jnp.arange(FRESH).reshape(-1, 50)
+        each = jnp.arange(DRAWN).reshape(-1, 64)
         found = jax.lax.map(lambda which: fresh.on(model, which)[1], each)
         return jnp.sum(found["excess"] * found["tokens"]) / jnp.sum(found["tokens"])
 
