@@ -17,14 +17,17 @@ PAPER = "Botta et al. 2025"
 def sandbox(
     profile: ProfileName, seed: int, *, generators: int | None = None, steps: int | None = None
 ) -> dict[str, Trial]:
-    """One ensemble of bracket generators with everything that is measured on it."""
+    """One ensemble of bracket generators with everything that is measured on it.
+
+    At smoke it is one generator: there are no intervals, and nothing that needs one is decided.
+    """
     from ..experiments.dyck import Sandbox, run
     from ..experiments.dyck_generator import Generators
 
     shapes: dict[str, dict[str, Any]] = {
         "smoke": {
-            "length": 12, "shortest": 7, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32,
-            "rate": 3e-3, "steps": 60, "chunk": 60, "watched": 40, "members": 2,
+            "length": 8, "shortest": 5, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32,
+            "rate": 5e-3, "steps": 2000, "chunk": 250, "watched": 40, "members": 1,
         },
         "laptop": {"members": 4},
         "paper": {
@@ -36,8 +39,8 @@ def sandbox(
     profiles: dict[str, dict[str, Any]] = {
         # Wherever it can be, 40: every other number of strings is another program.
         "smoke": {
-            "mistakes": 40, "asked": 80, "share": 0.5, "draws": 2, "unseen": 40, "diverse": 8,
-            "diverse_draws": 5, "strings": 40, "repeats": 2, "chunk": 10, "rollouts": 40,
+            "mistakes": 40, "asked": 2400, "share": 0.5, "draws": 2, "unseen": 40, "diverse": 8,
+            "diverse_draws": 5, "strings": 40, "repeats": 2, "chunk": 40, "rollouts": 40,
             "value_rows": 60, "modes": ("printed", "refill checked"), "blocks": (),
         },
         "laptop": {},
@@ -54,7 +57,8 @@ def sandbox(
 def test_cases(
     profile: ProfileName, seed: int, *, generators: int | None = None, steps: int | None = None
 ) -> dict[str, Trial]:
-    """One ensemble of generators of test cases with every arm."""
+    """One ensemble of generators of test cases with every arm; at smoke it has hardly learned, and no
+    claim is judged. `steps` are those of the second stage."""
     from ..experiments.case_generator import CaseGenerators
     from ..experiments.cases import Cases, run
 
