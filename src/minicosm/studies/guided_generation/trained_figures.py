@@ -104,7 +104,7 @@ def trade_off_figure(results: Results) -> "Figure":
         ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if _within(n, ax.get_xlim())]
         ax.set_xticks(ticks, map(str, ticks))
         ax.set_xticks([], minor=True)
-        ax.set_xlabel("calls of the generator for a completion")
+        ax.set_xlabel("calls for a completion")
         ax.set_ylabel(label)
     beside(axes[1])
     return fig
