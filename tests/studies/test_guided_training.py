@@ -9,9 +9,10 @@ import optax
 import pytest
 
 from minicosm.decoding import ProbeVerifier
-from minicosm.lab import Estimate
-from minicosm.studies.guided_generation.claims import trained_trials
-from minicosm.studies.guided_generation.experiments import dyck_tables, probes
+from minicosm.lab import Estimate, TrialResult
+from minicosm.studies.guided_generation.claims import test_cases, trained_trials
+from minicosm.studies.guided_generation.experiments import cases, dyck_tables, probes
+from minicosm.studies.guided_generation.experiments.case_generator import CaseGenerators
 from minicosm.studies.guided_generation.experiments.case_verifier import on_layer
 from minicosm.studies.guided_generation.experiments.dyck_generator import END, Generators, Kept
 from minicosm.training.averaging import Averaged, averaged
@@ -139,6 +140,85 @@ def test_a_probe_of_one_layer_reads_that_layer():
     for layer in (1, 2, 3):
         wide = on_layer(probe, layer, 3).probability(streams)
         assert float(wide) == pytest.approx(float(probe.probability(streams[layer - 1])), abs=1e-6)
+
+
+def test_a_deep_probe_learns_what_no_linear_one_can():
+    """Exclusive or, on features far from the origin and of different scales."""
+    rng = np.random.default_rng(3)
+    plain = rng.choice([-1.0, 1.0], (120, 2)) + 0.1 * rng.normal(size=(120, 2))
+    labels = (plain[:, 0] * plain[:, 1] > 0).astype(int)
+    features = plain * [100, 0.01] + [500, -2]
+    deep = probes.deep_probe(features, labels, 2, jax.random.key(0), width=16, steps=200)
+    assert probes.probe_accuracy(deep, features, labels) > 0.95
+    assert probes.probe_accuracy(probes.linear_probe(features, labels), features, labels) < 0.75
+
+
+def test_new_cases_are_counted_once_for_each_name():
+    rng = np.random.default_rng(4)
+    names, case = rng.integers(0, 3, 30), rng.integers(0, 12, (30, 5))
+    correct = rng.random((30, 5)) < 0.6
+    new = cases.new_cases(names, case, correct)
+    triples = [(n, c) for n, row, ok in zip(names, case, correct, strict=True) for c in row[ok]]
+    for k in range(30):
+        upto = triples[: int(correct[: k + 1].sum())]
+        assert new[: k + 1].sum() == len(set(upto))
+
+
+def test_bad_sizes_of_test_cases_are_named():
+    with pytest.raises(ValueError, match=r"tested_names is 11.*must be in 1..10"):
+        cases.Cases(tested_names=11)
+    with pytest.raises(ValueError, match=r"layer is 3; the generators have 1..2"):
+        cases.Cases(CaseGenerators(layers=2), layer=3)
+
+
+def fake_cases(means, excess=0.01, blocks=True):
+    """What three generators would have found: every arm has this accuracy, with a small spread."""
+    spread = np.array([-0.001, 0.0, 0.001])
+    names = [*cases.arms(cases.Cases()), "layer 1", "depth 2", *["block best of 2"] * blocks]
+    parts = [
+        {
+            name: {
+                "accuracy": [means.get(name, 0.5) + (s if name in means else 0)],
+                "correct": [0.5],
+                "calls": [200.0 if name.startswith("block") else 100.0],
+                "backtracks": [1.0],
+            }
+            for name in names
+        }
+        for s in spread
+    ]
+    numbers = {
+        "arms": parts, "excess": [excess] * 3, "exact_correct": [0.75, 0.55], "lines": 4,
+        "layer_accuracy": [{"1": 0.9}] * 3, "depth_accuracy": [{"2": 0.9}] * 3,
+    }  # fmt: skip
+    return {"cases": TrialResult(numbers, {})}
+
+
+def test_verdicts_about_test_cases():
+    guided = [f"guided {g}" for g in test_cases.GROUPS.values()]
+    good = fake_cases(dict.fromkeys(guided, 0.6) | {"layer 1": 0.6})
+    assert test_cases.beats_baseline(good).verdict == "holds"
+    assert test_cases.verifier_must_know(good).verdict == "holds"
+    assert test_cases.blocks(good).verdict == "holds"
+    assert test_cases.perfect(good).verdict == "fails"
+    assert test_cases.calls_bounded(good).verdict == "holds"
+    one_down = fake_cases(dict.fromkeys(guided, 0.6) | {"guided 1": 0.4, "depth 2": 0.7})
+    assert test_cases.beats_baseline(one_down).verdict == "fails"
+    assert test_cases.depth(one_down).verdict == "fails"
+    even = fake_cases({})
+    assert test_cases.beats_baseline(even).verdict == "undecided"
+    assert test_cases.refill(even).verdict == "undecided"
+
+
+def test_generators_that_have_not_learned_are_not_judged():
+    claims = [
+        test_cases.beats_baseline, test_cases.calls_bounded, test_cases.blocks,
+        test_cases.verifier_must_know, test_cases.threshold, test_cases.depth, test_cases.perfect,
+        test_cases.misleading, test_cases.refill,
+    ]  # fmt: skip
+    unlearned = fake_cases({"guided .95": 0.9}, excess=0.2)
+    assert {claim(unlearned).verdict for claim in claims} == {"undecided"}
+    assert test_cases.blocks(fake_cases({}, blocks=False)).verdict == "undecided"
 
 
 def test_shares_have_wilson_intervals():

@@ -101,33 +101,42 @@ def trade_off_figure(results: Results) -> "Figure":
                     color=PALETTE[i % len(PALETTE)])  # fmt: skip
     for ax, label in zip(axes, ("right, per cent", "different of ten"), strict=True):
         ax.set_xscale("log")
-        ax.set_xlabel("calls of the generator for a completion")
+        ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if _within(n, ax.get_xlim())]
+        ax.set_xticks(ticks, map(str, ticks))
+        ax.set_xticks([], minor=True)
+        ax.set_xlabel("calls for a completion")
         ax.set_ylabel(label)
     beside(axes[1])
     return fig
 
 
+def _within(x: float, limits: tuple[float, float]) -> bool:
+    return limits[0] <= x <= limits[1]
+
+
 def distinct_figure(results: Results) -> "Figure":
     """Different correct test cases against the calls spent, mean over generators."""
-    arrays = results["cases"].arrays
-    groups = (".95", "1", "1, T 1.2")
-    fig = figure(8.6, 3.1)
+    curves = results["cases"].arrays
+    fig = figure(8.6, 3.4)
     axes = fig.subplots(1, 3, sharey=True)
-    titles = ("top_p .95", "top_p 1", "top_p 1, temperature 1.2")
-    for ax, group, title in zip(axes, groups, titles, strict=True):
-        arms = [(f"baseline {group}", "no verifier"), (f"guided {group}", "Algorithm 1")]
-        if group == ".95":
-            arms += [
-                (n.removeprefix("new "), n.removeprefix("new ")) for n in arrays if "new block" in n
-            ]
-        for arm, label in arms:
-            _curve(ax, arrays[f"row_calls {arm}"], arrays[f"new {arm}"], label)
+    groups = {"top_p .95": ".95", "top_p 1": "1", "top_p 1, temperature 1.2": "1, T 1.2"}
+    for ax, (title, group) in zip(axes, groups.items(), strict=True):
+        _distinct(ax, curves[f"baseline {group}"], "no verifier", PALETTE[0])
+        _distinct(ax, curves[f"guided {group}"], "Algorithm 1", PALETTE[1])
         ax.set_title(title)
-        ax.set_xlabel("calls of the generator")
-        ax.legend()
+        ax.set_xlabel("thousand calls of the generator")
+        ax.set_xlim(0)
+        ax.set_ylim(0)
+    blocks = [name for name in curves if name.startswith("block")]
+    for i, name in enumerate(blocks):
+        _distinct(axes[0], curves[name], name, PALETTE[2 + i])
     axes[0].set_ylabel("different correct cases")
+    handles, labels = axes[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return fig
 
 
-def _curve(ax: Any, calls: np.ndarray, new: np.ndarray, label: str) -> None:
-    ax.plot(np.cumsum(calls, axis=1).mean(axis=0), np.cumsum(new, axis=1).mean(axis=0), label=label)
+def _distinct(ax: Any, curves: np.ndarray, label: str, colour: str) -> None:
+    """`curves[member, 0]` are the calls of every text, `curves[member, 1]` its new cases."""
+    calls, new = np.cumsum(curves, axis=2).mean(axis=0)
+    ax.plot(calls / 1000, new, label=label, color=colour)

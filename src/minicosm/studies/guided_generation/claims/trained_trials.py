@@ -17,14 +17,17 @@ PAPER = "Botta et al. 2025"
 def sandbox(
     profile: ProfileName, seed: int, *, generators: int | None = None, steps: int | None = None
 ) -> dict[str, Trial]:
-    """One ensemble of bracket generators with everything that is measured on it."""
+    """One ensemble of bracket generators with everything that is measured on it.
+
+    At smoke it is one generator: there are no intervals, and nothing that needs one is decided.
+    """
     from ..experiments.dyck import Sandbox, run
     from ..experiments.dyck_generator import Generators
 
     shapes: dict[str, dict[str, Any]] = {
         "smoke": {
-            "length": 12, "shortest": 7, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32,
-            "rate": 3e-3, "steps": 60, "chunk": 30, "watched": 50,
+            "length": 8, "shortest": 5, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32,
+            "rate": 5e-3, "steps": 2000, "chunk": 250, "watched": 40, "members": 1,
         },
         "laptop": {"members": 4},
         "paper": {
@@ -34,10 +37,11 @@ def sandbox(
     }  # fmt: skip
     shape = shapes[profile]
     profiles: dict[str, dict[str, Any]] = {
+        # Wherever it can be, 40: every other number of strings is another program.
         "smoke": {
-            "mistakes": 20, "asked": 60, "draws": 1, "unseen": 40, "diverse": 4, "strings": 20,
-            "diverse_draws": 5, "repeats": 2, "chunk": 20, "rollouts": 20, "value_rows": 60,
-            "modes": ("printed", "refill checked"), "blocks": (),
+            "mistakes": 40, "asked": 2400, "share": 0.5, "draws": 2, "unseen": 40, "diverse": 8,
+            "diverse_draws": 5, "strings": 40, "repeats": 2, "chunk": 40, "rollouts": 40,
+            "value_rows": 60, "modes": ("printed", "refill checked"), "blocks": (),
         },
         "laptop": {},
         "paper": {
@@ -53,30 +57,34 @@ def sandbox(
 def test_cases(
     profile: ProfileName, seed: int, *, generators: int | None = None, steps: int | None = None
 ) -> dict[str, Trial]:
-    """One ensemble of generators of test cases with every arm."""
+    """One ensemble of generators of test cases with every arm; at smoke it has hardly learned, and no
+    claim is judged. `steps` are those of the second stage."""
     from ..experiments.case_generator import CaseGenerators
     from ..experiments.cases import Cases, run
 
     shapes: dict[str, dict[str, Any]] = {
         "smoke": {
-            "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 2,
-            "width": 16, "heads": 2, "mlp_width": 32, "rate": 5e-3, "steps": 300, "texts": 256,
+            "lines": 1, "longest": 1, "names": 4, "misleading": 2, "room": 24, "layers": 1,
+            "width": 16, "heads": 2, "mlp_width": 32, "batch_tokens": 384, "first_steps": 0,
+            "steps": 200, "texts": 2048, "members": 2,
         },
-        "laptop": {"members": 4},
+        "laptop": {},
         "paper": {
-            "lines": 8, "room": 256, "layers": 4, "width": 256, "mlp_width": 1024, "rate": 1e-3,
-            "batch": 64, "steps": 10_000, "texts": 16_384, "members": 5,
+            "lines": 8, "room": 256, "layers": 4, "width": 256, "mlp_width": 1024,
+            "batch_tokens": 16_384, "first_steps": 5000, "steps": 5000, "texts": 65_536,
+            "members": 5,
         },
     }  # fmt: skip
     shape = shapes[profile]
     profiles: dict[str, dict[str, Any]] = {
         "smoke": {
-            "training_texts": 60, "texts": 3, "tested_names": 2, "repetitions": 2, "layer": 1,
-            "depths": (2,), "blocks": (2,), "grid": (),
+            "training_texts": 60, "examples": 20, "texts": 3, "tested_names": 2, "repetitions": 1,
+            "layer": 1, "depths": (), "blocks": (), "grid": (),
         },
         "laptop": {},
         "paper": {
-            "training_texts": 4000, "repetitions": 5, "layer": 3,
+            "training_texts": 4000, "examples": 2000, "repetitions": 5, "layer": 3,
+            "probe_width": 256,
             "grid": tuple(
                 (p, t) for p in (1.0, 0.95, 0.9, 0.8, 0.7) for t in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
             ),
@@ -118,7 +126,7 @@ def column(results: Results, *path: Any) -> np.ndarray:
 
 def arm(results: Results, name: str, what: str = "accuracy") -> np.ndarray:
     """The mean over repetitions of an arm of the test cases, for every generator."""
-    return np.asarray(numbers(results)["arms"][name][what], float).mean(axis=1)
+    return np.asarray([np.mean(part[name][what]) for part in numbers(results)["arms"]])
 
 
 def standard_error(samples: np.ndarray) -> float:

@@ -1,7 +1,6 @@
 """Generators trained on the exact law of test-case texts, several at once."""
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +8,26 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.lab.claims import Progress
 from minicosm.models import Transformer, TransformerConfig
-from minicosm.training import History, adamw, fit_ensemble
+from minicosm.training import fit_ensemble
+from minicosm.training.schedules import muon
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.test_cases import AppendCases
 
-DRAWN = 512  # texts that are drawn at once
+DRAWN = 512  # texts that are drawn at once; the loss is measured on as many
+HEADER = 3  # tokens of `def NAME \n`
 
 
 @dataclass(frozen=True)
 class CaseGenerators:
-    """How the generators are made; `members` of them."""
+    """How the generators are made; `members` of them.
+
+    Training has two stages. The first reads only the beginnings of texts, which is where copying a
+    list is learned at a third of the cost; the second reads whole texts.
+    """
 
     lines: int = 4
     longest: int = 5
@@ -31,16 +35,25 @@ class CaseGenerators:
     misleading: int = 10
     room: int = 120
     """Tokens of a text, header included; longer ones are cut off."""
-    layers: int = 3
+    beginning: int = 36
+    """Tokens of a text in the first stage: the longest line with its header."""
+    layers: int = 2
     width: int = 64
     heads: int = 4
     mlp_width: int = 256
-    rate: float = 2e-3
-    batch: int = 16
-    steps: int = 3000
-    texts: int = 4096
-    """Of the fixed corpus of each member."""
-    members: int = 3
+    peak: float = 0.02
+    """Muon's rate for the matrices of the layers in the first stage; half of it in the second."""
+    rest: float = 2e-3
+    """Adam's rate for everything else; half of it in the second stage."""
+    batch_tokens: int = 1728
+    """Of a batch: it has as many texts as there is room for."""
+    first_steps: int = 1000
+    """Of the first stage; 0 leaves it out."""
+    steps: int = 700
+    """Of the second stage."""
+    texts: int = 16_384
+    """Of the fixed corpus of each member; a quarter of it in the second stage, as whole texts."""
+    members: int = 4
     seed: int = 0
 
     @property
@@ -62,6 +75,24 @@ class CaseGenerators:
         """The token behind which texts stand."""
         return self.world.vocab
 
+    @property
+    def stages(self) -> tuple["Stage", "Stage"]:
+        return (
+            Stage(self.beginning, self.texts, self.first_steps, self.peak, self.rest),
+            Stage(self.room, max(1, self.texts // 4), self.steps, self.peak / 2, self.rest / 2),
+        )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Steps on texts of at most `room` tokens."""
+
+    room: int
+    texts: int
+    steps: int
+    peak: float
+    rest: float
+
 
 class LawObjective(eqx.Module):
     """Mean cross-entropy to the exact law of each token behind the header, over a batch from a corpus.
@@ -79,11 +110,17 @@ class LawObjective(eqx.Module):
         self, model: Any, key: PRNGKeyArray, step: Int[Array, ""] | int
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         which = jax.random.randint(key, (self.batch,), 0, self.tokens.shape[0])
+        return self.on(model, which)
+
+    def on(
+        self, model: Any, which: Int[Array, " batch"]
+    ) -> tuple[Float[Array, ""], dict[str, Array]]:
+        """The same on these texts."""
         tokens, laws = self.tokens[which], self.laws[which].astype(jnp.float32)
         ids = jnp.pad(tokens[:, :-1], ((0, 0), (1, 0)), constant_values=self.start)
         predicted = jax.nn.log_softmax(jax.vmap(model.next_logits)(ids.astype(jnp.int32)))
         places = jnp.arange(tokens.shape[1])
-        counted = (places >= 3) & (places < self.lengths[which][:, None])
+        counted = (places >= HEADER) & (places < self.lengths[which][:, None])
         share = counted / jnp.sum(counted)
         loss = -jnp.sum(share * jnp.sum(laws * predicted, axis=-1))
         entropy = -jnp.sum(share * jnp.sum(jax.scipy.special.xlogy(laws, laws), axis=-1))
@@ -91,16 +128,17 @@ class LawObjective(eqx.Module):
         return loss, jax.lax.stop_gradient(metrics)
 
 
-def corpus(config: CaseGenerators, key: PRNGKeyArray) -> LawObjective:
-    """Texts of the world and their laws, in half precision."""
-    keys = jax.random.split(key, config.texts)
+def corpus(config: CaseGenerators, stage: Stage, key: PRNGKeyArray) -> LawObjective:
+    """Texts of the world, cut off at the stage's room, and their laws, in half precision."""
+    keys = jax.random.split(key, stage.texts)
     parts = []
-    size = min(DRAWN, config.texts)
-    for first in range(0, config.texts, size):
-        drawn = _draw(config.world, keys[first : first + size], config.room)
+    size = min(DRAWN, stage.texts)
+    for first in range(0, stage.texts, size):
+        drawn = _draw(config.world, keys[first : first + size], stage.room)
         parts.append(jax.tree.map(np.asarray, drawn))
     tokens, laws, lengths = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return LawObjective(tokens, laws, lengths, config.batch, config.start)
+    batch = max(1, config.batch_tokens // stage.room)
+    return LawObjective(tokens, laws, lengths, batch, config.start)
 
 
 @eqx.filter_jit
@@ -116,28 +154,53 @@ def _draw(world, keys, room):
     return jax.vmap(one)(keys)
 
 
-@lru_cache
-def optimiser(rate: float, steps: int) -> optax.GradientTransformation:
-    return adamw(rate, steps, min(100, steps), clip=1.0, weight_decay=0.01)
-
-
-def train(config: CaseGenerators, progress: Progress, folder: Path) -> tuple[Transformer, History]:
-    """The generators, stacked, and their history."""
-    key = jax.random.key(config.seed)
-    start_key, train_key, corpus_key = jax.random.split(key, 3)
-    progress(0, config.steps, "texts")
-    objectives = [corpus(config, k) for k in jax.random.split(corpus_key, config.members)]
-    objective = jax.tree.map(lambda *leaves: np.stack(leaves), *objectives)
+def train(config: CaseGenerators, progress: Progress, folder: Path) -> Transformer:
+    """The generators, stacked."""
+    start_key, *keys = jax.random.split(jax.random.key(config.seed), 3)
     models = eqx.filter_vmap(lambda k: Transformer(config.shape, key=k))(
         jax.random.split(start_key, config.members)
     )
-    return fit_ensemble(
-        objective,
-        models,
-        optimiser(config.rate, config.steps),
-        config.steps,
-        jax.random.split(train_key, config.members),
-        chunk=max(1, min(250, config.steps)),
-        progress=lambda done, total, note="": progress(done, total, f"generators {note}"),
-        checkpoint=folder / "training.npz",
-    )
+    total = sum(stage.steps for stage in config.stages)
+    before = 0
+    for i, (stage, key) in enumerate(zip(config.stages, keys, strict=True)):
+        if stage.steps == 0:
+            continue
+        progress(before, total, "texts")
+        corpus_key, train_key = jax.random.split(key)
+        objectives = [
+            corpus(config, stage, k) for k in jax.random.split(corpus_key, config.members)
+        ]
+
+        def report(done: int, _: int, note: str = "", before: int = before) -> None:
+            progress(before + done, total, f"generators {note}")
+
+        models, _ = fit_ensemble(
+            jax.tree.map(lambda *leaves: np.stack(leaves), *objectives),
+            models,
+            muon(stage.peak, stage.steps, min(100, stage.steps), rest=stage.rest),
+            stage.steps,
+            jax.random.split(train_key, config.members),
+            chunk=max(1, min(100, stage.steps)),
+            progress=report,
+            checkpoint=folder / f"stage{i + 1}.npz",
+        )
+        before += stage.steps
+    return models
+
+
+def excess(config: CaseGenerators, models: Transformer) -> Float[np.ndarray, " members"]:
+    """How much the loss of every member exceeds the best possible one on fresh texts, in nats per
+    token."""
+    key = jax.random.fold_in(jax.random.key(config.seed), 1)
+    fresh = corpus(config, replace(config.stages[1], texts=DRAWN), key)
+    return np.asarray(_excess(jax.tree.map(jnp.asarray, fresh), models))
+
+
+@eqx.filter_jit
+def _excess(fresh, models):
+    def one(model):
+        each = jnp.arange(DRAWN).reshape(-1, 64)
+        found = jax.lax.map(lambda which: fresh.on(model, which)[1], each)
+        return jnp.sum(found["excess"] * found["tokens"]) / jnp.sum(found["tokens"])
+
+    return eqx.filter_vmap(one)(models)

@@ -12,7 +12,7 @@ from minicosm.models.cached import Memory
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.test_cases import AppendCases
 
-from .case_generator import CaseGenerators
+from .case_generator import HEADER, CaseGenerators
 from .probes import deep_probe, linear_probe, probe_accuracy
 
 
@@ -58,6 +58,12 @@ def on_layer(probe: Any, layer: int, layers: int) -> StreamProbe:
     return StreamProbe((wide, *probe.weights[1:]), tuple(probe.biases))
 
 
+def blank_probe(config: CaseGenerators) -> StreamProbe:
+    """One that knows nothing, where a verifier has to stand but does not speak."""
+    weights = np.zeros((config.layers * config.width, 1), np.float32)
+    return StreamProbe((weights,), (np.zeros(1, np.float32),))
+
+
 class Examples(NamedTuple):
     """Prefixes of texts: of `tokens[i]` the first `lengths[i]` tokens, and whether they are right."""
 
@@ -81,25 +87,27 @@ def read_texts(
 
 
 def token_examples(
-    world: AppendCases, tokens: Int[np.ndarray, "n T"], lengths: Int[np.ndarray, " n"], seed: int
-) -> Examples:
-    """From each text the prefix that ends in its first error, and a uniformly chosen one before it
-    (behind the header); as many of both kinds."""
+    world: AppendCases, tokens: Int[np.ndarray, "n T"], lengths: Int[np.ndarray, " n"], seed: int,
+    most: int,
+) -> Examples:  # fmt: skip
+    """Prefixes that end in the first error of their text, and right ones of uniform length (behind the
+    header, and before the first error); as many of both kinds, at most `most`."""
     viable = np.asarray(read_texts(world, tokens)[0])
     places = np.arange(tokens.shape[1])
     wrong = ~viable & (places < lengths[:, None])
     first = np.where(wrong.any(axis=1), wrong.argmax(axis=1), lengths)
     bad = np.flatnonzero(first < lengths)
     rng = np.random.default_rng(seed)
-    able = np.flatnonzero(first > 3)
-    good = rng.choice(able, min(len(bad), len(able)), replace=False)
-    bad = bad[: len(good)]
-    if len(bad) == 0:
+    able = np.flatnonzero(first > HEADER)
+    size = min(most, len(bad), len(able))
+    if size == 0:
         raise ValueError(
-            f"{len(tokens)} texts of the generator hold {len(bad)} errors behind {len(able)} right "
+            f"{len(tokens)} texts of the generator hold {len(bad)} errors and {len(able)} right "
             "beginnings; verifiers need some of both: take more texts or train it longer"
         )
-    cut = rng.integers(4, first[good] + 1)
+    good = rng.choice(able, size, replace=False)
+    bad = bad[:size]
+    cut = rng.integers(HEADER + 1, first[good] + 1)
     rows = np.concatenate([bad, good])
     return Examples(
         tokens[rows],
@@ -111,7 +119,8 @@ def token_examples(
 def line_examples(
     world: AppendCases, tokens: Int[np.ndarray, "n T"], seed: int, most: int
 ) -> Examples:
-    """Prefixes that end with a line, and whether it is correct; as many of both kinds."""
+    """Prefixes that end with a line, and whether it is correct; as many of both kinds, at most
+    `most`."""
     _, ends, correct, _ = map(np.asarray, read_texts(world, tokens))
     rng = np.random.default_rng(seed)
     found = [np.argwhere(ends & (correct == label)) for label in (False, True)]
@@ -142,7 +151,7 @@ def streams(
 class CaseVerifiers(NamedTuple):
     by_layer: dict[int, StreamProbe]
     by_depth: dict[int, StreamProbe]
-    line: StreamProbe
+    line: StreamProbe | None
     """For whole lines."""
     layer_accuracy: dict[int, float]
     depth_accuracy: dict[int, float]
@@ -150,11 +159,11 @@ class CaseVerifiers(NamedTuple):
 
 
 def train_verifiers(
-    config: CaseGenerators, model: Any, examples: Examples, lines: Examples, key: PRNGKeyArray,
-    depths: tuple[int, ...], layer: int,
+    config: CaseGenerators, model: Any, examples: Examples, lines: Examples | None,
+    key: PRNGKeyArray, layer: int, depths: tuple[int, ...], width: int,
 ) -> CaseVerifiers:  # fmt: skip
-    """Linear probes on every layer, deeper ones on `layer`, and one for whole lines; accuracies are on
-    a fifth of the examples that was held out."""
+    """Linear probes on every layer, deeper ones of this width on `layer`, and one for whole lines, if
+    there are examples; accuracies are on a fifth of the examples that was held out."""
     layers = config.layers
     x = np.asarray(streams(model, config.start, examples.tokens, examples.lengths))
     y = examples.labels
@@ -168,9 +177,11 @@ def train_verifiers(
         accuracy[i] = probe_accuracy(probe, x[test, i - 1], y[test])
     by_depth, deep_accuracy = {}, {}
     for depth in depths:
-        deep = deep_probe(x[train, layer - 1], y[train], depth, key)
+        deep = deep_probe(x[train, layer - 1], y[train], depth, key, width=width)
         by_depth[depth] = on_layer(deep, layer, layers)
         deep_accuracy[depth] = probe_accuracy(deep, x[test, layer - 1], y[test])
-    z = np.asarray(streams(model, config.start, lines.tokens, lines.lengths))
-    line = on_layer(linear_probe(z[:, layer - 1], lines.labels), layer, layers)
+    line = None
+    if lines is not None:
+        z = np.asarray(streams(model, config.start, lines.tokens, lines.lengths))
+        line = on_layer(linear_probe(z[:, layer - 1], lines.labels), layer, layers)
     return CaseVerifiers(by_layer, by_depth, line, accuracy, deep_accuracy, len(y))

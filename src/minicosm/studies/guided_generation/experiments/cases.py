@@ -1,26 +1,30 @@
 """Test cases from trained generators: every arm of the source's code task, on the exact stand-in.
 
-A trial is one ensemble of generators. For every arm its numbers hold, for each generator, a list over
-repetitions: `accuracy` is Acc_distinct, the number of different correct cases (a case is its list and
-item; counted for each name over all its texts) over all cases asked for, and `calls` the number of
-next-token laws.
+A trial is one ensemble of generators. An arm is a way to sample; for every generator and repetition
+it has `accuracy`, which is Acc_distinct: the number of different correct cases (a case is its list and
+item; counted for each name over all its texts) over all cases asked for; `correct`, the same without
+"different"; `calls`, next-token laws for a text; and `backtracks` of a text. All arms of a generator
+draw with the same key, so that two of them write the same until a verifier speaks.
 """
 
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import Int, PRNGKeyArray
 
 from minicosm.decoding import Backtracking, BlockBestOfN, RandomVerifier
 from minicosm.lab.claims import Progress, TrialResult
 from minicosm.models import CachedTransformer
-from minicosm.worlds.test_case_values import CaseReferee
+from minicosm.worlds.test_case_values import CaseReferee, CaseValue
 
-from .case_generator import CaseGenerators, train
+from .case_generator import HEADER, CaseGenerators, excess, train
 from .case_verifier import (
     CaseVerifiers,
+    blank_probe,
     line_examples,
     read_texts,
     token_examples,
@@ -34,196 +38,228 @@ class Cases:
     """Sizes of what is measured on the generators."""
 
     generators: CaseGenerators = field(default_factory=CaseGenerators)
-    training_texts: int = 1_200
+    training_texts: int = 800
     """Texts, of the first half of the ordinary names, that verifiers are trained on."""
+    examples: int = 400
+    """That verifiers are trained on, wrong ones; as many right ones. Fewer if there are fewer."""
     texts: int = 10
     """Of each name."""
     tested_names: int = 10
+    """Of the second half of the ordinary names, and as many misleading ones."""
     repetitions: int = 2
     layer: int = 2
     """That the verifier looks at, but for the ablation."""
     depths: tuple[int, ...] = (2, 4, 8)
+    probe_width: int = 64
+    """Of the hidden layers of deeper probes."""
     blocks: tuple[int, ...] = (2, 4, 8)
-    grid: tuple[tuple[float, float], ...] = tuple(
-        (p, t) for p in (1.0, 0.9, 0.8) for t in (0.4, 0.8, 1.0, 1.2) if (p, t) != (1.0, 1.0)
-    )
+    grid: tuple[tuple[float, float], ...] = (
+        (1.0, 0.8), (0.95, 0.8), (0.95, 1.2), (0.9, 1.0), (0.9, 1.2), (0.8, 1.2),
+    )  # fmt: skip
     """Further baselines, as (top_p, temperature)."""
 
+    def __post_init__(self):
+        recipe = self.generators
+        most = min(recipe.names - recipe.names // 2, recipe.misleading)
+        if not 1 <= self.tested_names <= most:
+            raise ValueError(
+                f"tested_names is {self.tested_names}; with {recipe.names} ordinary names, half of "
+                f"them tested, and {recipe.misleading} misleading ones it must be in 1..{most}"
+            )
+        if not 1 <= self.layer <= recipe.layers:
+            raise ValueError(f"layer is {self.layer}; the generators have 1..{recipe.layers}")
+
     @property
-    def rows(self) -> int:
-        return self.tested_names * self.texts * self.repetitions
+    def size(self) -> int:
+        """Texts of one repetition."""
+        return self.tested_names * self.texts
+
+
+class Arm(NamedTuple):
+    """A way to sample: who judges, what differs from `BASE`, and whether names mislead."""
+
+    speaker: Speaker
+    settings: dict[str, Any]
+    misleading: bool = False
 
 
 BASE: dict[str, Any] = {"quota": 4, "stride": 4, "threshold": 0.1, "top_p": 0.95}
-QUOTA = 10  # the largest: that many rejected prefixes are remembered
+MOST_QUOTA = 10  # of all arms: that many rejected prefixes are remembered
 
 
-def arms(config: Cases) -> dict[str, tuple[Speaker, dict[str, Any], str]]:
-    """Every arm with backtracking or none: who judges, its settings, and on which names."""
-    nobody, probe, perfect = Speaker.NOBODY, Speaker.PROBE, Speaker.PERFECT
+def arms(config: Cases) -> dict[str, Arm]:
+    """All arms of Algorithm 1 with the usual probe, and those that need none."""
     plain = {"top_p": 1.0}
     hot = {"top_p": 1.0, "temperature": 1.2}
-    found: dict[str, tuple[Speaker, dict[str, Any], str]] = {
-        "baseline .95": (nobody, {}, "tested"),
-        "baseline 1": (nobody, plain, "tested"),
-        "baseline 1, T 1.2": (nobody, hot, "tested"),
-        "argmax": (nobody, {"top_p": 0.0}, "tested"),
-        "random .95": (Speaker.RANDOM, {}, "tested"),
-        "perfect .95": (perfect, {}, "tested"),
-        "perfect .95, Q 10": (perfect, {"quota": 10}, "tested"),
-        "guided .95, Q 10": (probe, {"quota": 10}, "tested"),
-        "baseline .95, misleading": (nobody, {}, "misleading"),
+    found = {
+        "baseline .95": Arm(Speaker.NOBODY, {}),
+        "baseline 1": Arm(Speaker.NOBODY, plain),
+        "baseline 1, T 1.2": Arm(Speaker.NOBODY, hot),
+        "baseline .95, misleading": Arm(Speaker.NOBODY, {}, True),
+        "argmax": Arm(Speaker.NOBODY, {"top_p": 0.0}),
+        "random .95": Arm(Speaker.RANDOM, {}),
+        "perfect .95": Arm(Speaker.PERFECT, {}),
+        "perfect .95, Q 10": Arm(Speaker.PERFECT, {"quota": 10}),
+        "guided .95, Q 10": Arm(Speaker.PROBE, {"quota": 10}),
     }
     for name, threshold in (("", 0.1), (", threshold .5", 0.5)):
         cut = {"threshold": threshold}
-        found[f"guided .95{name}"] = probe, cut, "tested"
-        found[f"guided 1{name}"] = probe, plain | cut, "tested"
-        found[f"guided 1, B 10{name}"] = probe, plain | cut | {"stride": 10}, "tested"
-        found[f"guided 1, T 1.2{name}"] = probe, hot | cut, "tested"
-        found[f"guided .95, misleading{name}"] = probe, cut, "misleading"
-        found[f"no refill .95{name}"] = probe, cut | {"refill": "none"}, "tested"
+        found |= {
+            f"guided .95{name}": Arm(Speaker.PROBE, cut),
+            f"guided 1{name}": Arm(Speaker.PROBE, plain | cut),
+            f"guided 1, B 10{name}": Arm(Speaker.PROBE, plain | cut | {"stride": 10}),
+            f"guided 1, T 1.2{name}": Arm(Speaker.PROBE, hot | cut),
+            f"guided .95, misleading{name}": Arm(Speaker.PROBE, cut, True),
+            f"no refill .95{name}": Arm(Speaker.PROBE, cut | {"refill": "none"}),
+        }
     for top_p, temperature in config.grid:
-        name = f"grid {top_p:g}, {temperature:g}"
-        found[name] = nobody, {"top_p": top_p, "temperature": temperature}, "tested"
+        settings = {"top_p": top_p, "temperature": temperature}
+        found[f"grid {top_p:g}, {temperature:g}"] = Arm(Speaker.NOBODY, settings)
     return found
 
 
 def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
     """Train the generators, then measure each."""
     recipe = config.generators
-    models, history = train(recipe, progress, folder)
-    numbers: dict[str, Any] = {"excess": np.asarray(history["excess"][-1]).tolist()}
-    arrays: dict[str, list[list[float]]] = {}
-    key = jax.random.fold_in(jax.random.key(recipe.seed), 7)
+    models = train(recipe, progress, folder)
+    numbers: dict[str, Any] = {
+        "excess": excess(recipe, models).tolist(),
+        "exact_correct": _exact_correct(recipe),
+        "lines": recipe.lines,
+    }
+    found = []
     for i in range(recipe.members):
-        done = recipe.steps + i
-        progress(done, recipe.steps + recipe.members, f"generator {i + 1} of {recipe.members}")
-        found = measure(config, member(models, i), jax.random.fold_in(key, i))
-        for name, value in found.items():
-            if name == "arms":
-                for arm, columns in value.items():
-                    kept = numbers.setdefault("arms", {}).setdefault(arm, {})
-                    for column, values in columns.items():
-                        if column in ("new", "row_calls"):
-                            arrays.setdefault(f"{column} {arm}", []).append(values)
-                        else:
-                            kept.setdefault(column, []).append(values)
-            else:
-                numbers.setdefault(name, []).append(value)
-    return TrialResult(numbers, {name: np.asarray(rows) for name, rows in arrays.items()})
+        progress(i, recipe.members, f"generator {i + 1} of {recipe.members}")
+        key = jax.random.fold_in(jax.random.key(recipe.seed), 2 + i)
+        found.append(measure(config, member(models, i), key))
+    for name in found[0][0]:
+        numbers[name] = [part[name] for part, _ in found]
+    curves = {name: np.stack([part[name] for _, part in found]) for name in found[0][1]}
+    return TrialResult(numbers, curves)
 
 
-def measure(config: Cases, model: Any, key: Any) -> dict[str, Any]:
-    """Every arm on one generator."""
+def _exact_correct(recipe: CaseGenerators) -> list[float]:
+    """The probability that the exact law's first line is correct, for an ordinary name and a
+    misleading one."""
+    world = recipe.world
+    value = CaseValue(world)
+
+    @jax.jit
+    def at_first_line(name):
+        return value.value(reduce(world.step, world.header(name), world.start()))
+
+    return [float(at_first_line(name)) for name in (0, recipe.names)]
+
+
+def measure(
+    config: Cases, model: Any, key: PRNGKeyArray
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Every arm on one generator: its numbers, and its curves of calls and new cases, text by text."""
     recipe, world = config.generators, config.generators.world
     collect_key, verifier_key, sample_key = jax.random.split(key, 3)
     generator = CachedTransformer(model, recipe.start, keep=tuple(range(1, recipe.layers + 1)))
-    referee = CaseReferee(world)
+    random = RandomVerifier(sample_key)
 
     def bench(probe: Any) -> Bench:
-        judge = Judge(
-            probe, referee, RandomVerifier(sample_key), np.asarray(Speaker.NOBODY, np.int32)
-        )
-        return Bench(generator, judge, recipe.room, world.end, config.rows)
+        judge = Judge(probe, CaseReferee(world), random, np.asarray(Speaker.NOBODY, np.int32))
+        return Bench(generator, judge, recipe.room, world.end, config.size * config.repetitions)
 
-    verifiers = _verifiers(config, model, bench(_blank(recipe)), collect_key, verifier_key)
-    names = {
-        "tested": recipe.names // 2 + np.arange(config.tested_names) % (recipe.names // 2),
-        "misleading": recipe.names + np.arange(config.tested_names) % recipe.misleading,
-    }
-    found: dict[str, dict[str, list[float]]] = {}
-    usual = bench(verifiers.by_layer[config.layer])
-    for arm, (speaker, fields, which) in arms(config).items():
-        found[arm] = _run(config, usual, _settings(fields), names[which], sample_key, speaker)
+    half = recipe.names // 2
+    tested = half + np.arange(config.tested_names)
+    misleading = recipe.names + np.arange(config.tested_names)
+    verifiers = _verifiers(config, model, bench(blank_probe(recipe)), collect_key, verifier_key)
+    measured: dict[str, Any] = {}
+    curves: dict[str, np.ndarray] = {}
+
+    def sample(arm: str, probe: Any, sampler: Any, names: np.ndarray, speaker: Speaker) -> None:
+        measured[arm], curves[arm] = _run(config, bench(probe), sampler, names, sample_key, speaker)
+
+    usual = verifiers.by_layer[config.layer]
+    for name, arm in arms(config).items():
+        names = misleading if arm.misleading else tested
+        sample(name, usual, _settings(arm.settings), names, arm.speaker)
     for layer, probe in verifiers.by_layer.items():
         if layer != config.layer:
-            arm = f"layer {layer}"
-            found[arm] = _run(
-                config, bench(probe), _settings({}), names["tested"], sample_key, Speaker.PROBE
-            )
+            sample(f"layer {layer}", probe, _settings({}), tested, Speaker.PROBE)
     for depth, probe in verifiers.by_depth.items():
-        found[f"depth {depth}"] = _run(
-            config, bench(probe), _settings({}), names["tested"], sample_key, Speaker.PROBE
-        )
-    lines = bench(verifiers.line)
+        sample(f"depth {depth}", probe, _settings({}), tested, Speaker.PROBE)
     for count in config.blocks:
         block = BlockBestOfN(
-            count=count, separator=world.mark("\n"), blocks=recipe.lines, top_p=0.95
+            count=count, separator=world.mark("\n"), blocks=recipe.lines, top_p=BASE["top_p"]
         )
-        found[f"block best of {count}"] = _run(
-            config, lines, block, names["tested"], sample_key, Speaker.PROBE
-        )
-    return {
-        "arms": found,
+        sample(f"block best of {count}", verifiers.line, block, tested, Speaker.PROBE)
+    found = {
+        "arms": measured,
         "probe_examples": verifiers.examples,
         "layer_accuracy": {str(k): v for k, v in verifiers.layer_accuracy.items()},
         "depth_accuracy": {str(k): v for k, v in verifiers.depth_accuracy.items()},
     }
+    return found, curves
 
 
 def _settings(fields: dict[str, Any]) -> Backtracking:
-    given = BASE | fields
-    return Backtracking(**given, once_per_prefix=True, record=QUOTA)
+    return Backtracking(**(BASE | fields), once_per_prefix=True, record=MOST_QUOTA)
 
 
-def _blank(recipe: CaseGenerators) -> Any:
-    from .case_verifier import StreamProbe
-
-    weights = np.zeros((recipe.layers * recipe.width, 1), np.float32)
-    return StreamProbe((weights,), (np.zeros(1, np.float32),))
-
-
-def _headers(config: Cases, names: np.ndarray) -> np.ndarray:
+def _headers(config: Cases, names: Int[np.ndarray, " n"]) -> Int[np.ndarray, "n 3"]:
     world = config.generators.world
     start = np.full(len(names), world.mark("def"))
     return np.stack([start, world.first_name + names, np.full(len(names), world.mark("\n"))], 1)
 
 
 def _verifiers(
-    config: Cases, model: Any, bench: Bench, collect_key: Any, key: Any
+    config: Cases, model: Any, bench: Bench, collect_key: PRNGKeyArray, key: PRNGKeyArray
 ) -> CaseVerifiers:
+    """Trained on what the generator writes for names that are not tested."""
     recipe = config.generators
     names = np.arange(config.training_texts) % (recipe.names // 2)
-    headers = _headers(config, names)
-    trace = bench(
-        _settings({"top_p": 1.0}), headers, np.full(len(names), 3), collect_key, Speaker.NOBODY
-    )
+    sizes = np.full(len(names), HEADER)
+    trace = bench(_settings({"top_p": 1.0}), _headers(config, names), sizes, collect_key)
     tokens = np.where(trace.tokens < 0, recipe.world.end, trace.tokens)
-    examples = token_examples(recipe.world, tokens, trace.lengths, recipe.seed)
-    lines = line_examples(recipe.world, tokens, recipe.seed, len(examples.labels) // 2)
-    return train_verifiers(recipe, model, examples, lines, key, config.depths, config.layer)
+    given = recipe.seed, config.examples
+    examples = token_examples(recipe.world, tokens, trace.lengths, *given)
+    lines = line_examples(recipe.world, tokens, *given) if config.blocks else None
+    depths = config.depths, config.probe_width
+    return train_verifiers(recipe, model, examples, lines, key, config.layer, *depths)
 
 
 def _run(
-    config: Cases, bench: Bench, sampler: Any, names: np.ndarray, key: Any, speaker: Speaker
-) -> dict[str, list[float]]:
-    """One arm: for every repetition its Acc_distinct, the share of correct cases, and its calls."""
+    config: Cases, bench: Bench, sampler: Any, names: Int[np.ndarray, " n"], key: PRNGKeyArray,
+    speaker: Speaker,
+) -> tuple[dict[str, list[float]], np.ndarray]:  # fmt: skip
+    """One arm: its numbers for every repetition, and for every text of the first one, with the names
+    in turn, its calls and its new correct cases."""
     world = config.generators.world
-    rows = np.tile(np.repeat(names, config.texts), config.repetitions)
-    trace = bench(sampler, _headers(config, rows), np.full(len(rows), 3), key, speaker)
+    rows = np.tile(np.tile(names, config.texts), config.repetitions)
+    trace = bench(sampler, _headers(config, rows), np.full(len(rows), HEADER), key, speaker)
     tokens = np.where(trace.tokens < 0, world.end, trace.tokens)
     _, _, correct, case = map(np.asarray, read_texts(world, tokens))
-    asked = config.generators.lines * config.texts * config.tested_names
-    size = config.texts * config.tested_names
+    asked = config.generators.lines * config.size
     found: dict[str, list[float]] = {}
-    for first in range(0, len(rows), size):
-        # Texts in turn: the first of every name, then the second, ...
-        order = first + np.arange(size).reshape(-1, config.texts).T.reshape(-1)
-        seen: set[tuple[int, int]] = set()
-        new = []
-        for row in order:
-            before = len(seen)
-            seen |= {(int(rows[row]), int(c)) for c in case[row][correct[row]]}
-            new.append(float(len(seen) - before))
+    curves = []
+    for first in range(0, len(rows), config.size):
+        part = slice(first, first + config.size)
+        new = new_cases(rows[part], case[part], correct[part])
         values = {
-            "accuracy": len(seen) / asked,
-            "correct": float(correct[order].sum()) / asked,
-            "calls": float(trace.calls[order].sum()),
-            "calls_each": float(trace.calls[order].mean()),
-            "backtracks": float(trace.backtracks[order].mean()),
+            "accuracy": new.sum() / asked,
+            "correct": correct[part].sum() / asked,
+            "calls": trace.calls[part].mean(),
+            "backtracks": trace.backtracks[part].mean(),
         }
         for name, value in values.items():
-            found.setdefault(name, []).append(value)
-        if first == 0:
-            found["new"], found["row_calls"] = new, trace.calls[order].tolist()
-    return found
+            found.setdefault(name, []).append(float(value))
+        curves.append(np.stack([trace.calls[part], new]))
+    return found, curves[0]
+
+
+def new_cases(
+    names: Int[np.ndarray, " n"], case: Int[np.ndarray, "n T"], correct: Any
+) -> Int[np.ndarray, " n"]:
+    """For every text, how many of its correct cases neither it nor an earlier one of its name had."""
+    seen: set[tuple[int, int]] = set()
+    new = []
+    for name, numbers, right in zip(names, case, correct, strict=True):
+        before = len(seen)
+        seen |= {(int(name), int(number)) for number in numbers[right]}
+        new.append(len(seen) - before)
+    return np.asarray(new)

@@ -59,7 +59,13 @@ def deep_probe(
     steps: int = 300,
     place: int | None = None,
 ) -> ProbeVerifier:
-    """A probe of `depth` matrices with ReLU between, trained by AdamW on all examples at once."""
+    """A probe of `depth` matrices with ReLU between, trained by AdamW on all examples at once.
+
+    It is trained on features of mean 0 and variance 1, and its first matrix then made one for the
+    features as they are.
+    """
+    x = np.asarray(features, np.float32)
+    mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-6
     sizes = [np.shape(features)[1], *[width] * (depth - 1), 1]
     keys = jax.random.split(key, depth)
     weights = tuple(
@@ -67,7 +73,13 @@ def deep_probe(
         for k, a, b in zip(keys, sizes, sizes[1:])  # noqa: B905
     )
     probe = ProbeVerifier(weights, tuple(jnp.zeros(b) for b in sizes[1:]), place)
-    return _train(probe, jnp.asarray(features), jnp.asarray(labels), steps)
+    trained = _train(probe, (x - mean) / spread, jnp.asarray(labels), steps)
+    first = np.asarray(trained.weights[0]) / spread[:, None]
+    return ProbeVerifier(
+        (first, *trained.weights[1:]),
+        (trained.biases[0] - mean @ first, *trained.biases[1:]),
+        place,
+    )
 
 
 @eqx.filter_jit
