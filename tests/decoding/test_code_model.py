@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from minicosm.lab.claims import silent
+from minicosm.lab.claims import TrialResult, silent
 from minicosm.studies.guided_generation.experiments import code_model, code_texts
 from minicosm.studies.guided_generation.experiments.code_model import CodeTask
 
@@ -112,14 +112,32 @@ def test_end_to_end(folder, tmp_path):
     assert sum(guided["backtracks"]) > 0 and max(guided["calls"]) > max(plain["calls"])
     kept = np.load(tmp_path / "verifiers.npz")
     assert kept["arr_0"].shape[1] == 16 and set(kept["arr_1"]) == {0, 1}
-    # The same command reads what is there; another one is refused.
+    # A second run reads what is there.
     kept = tmp_path / "baseline-.95-1.json"
     kept.write_text(json.dumps(json.loads(kept.read_text()) | {"accuracy": 0.5}))
     again = code_model.run(task, silent, tmp_path).numbers["arms"]
     assert again["baseline .95"]["accuracy"] == [0, 0.5]
     assert again[task.arms[1]] == guided
-    with pytest.raises(ValueError, match="holds results of other settings"):
-        code_model.run(CodeTask(model=str(folder), layer=1), silent, tmp_path)
+
+
+def test_claims_of_a_model(folder):
+    """Without a model there is nothing to run; with one the sizes are the profile's, or those set."""
+    from minicosm.studies.guided_generation.claims import code_model as claims
+
+    assert claims.code_model("paper", 0) == {}
+    assert claims.backtracking({}).verdict == claims.blocks({}).verdict == "undecided"
+    trial = claims.code_model("paper", 3, model=str(folder), layer=1)["code"]
+    assert trial.config == CodeTask(model=str(folder), layer=1, seed=3)
+    arms = {
+        "baseline .95": {"accuracy": [0.4, 0.5], "correct": [0.5, 0.5], "calls": [100, 100]},
+        "guided .95": {"accuracy": [0.6, 0.7], "correct": [0.5, 0.5], "calls": [110, 110]},
+        "block best of 2": {"accuracy": [0.6, 0.7], "correct": [0.5, 0.5], "calls": [220, 220]},
+    }
+    found = {"code": TrialResult({"config": {"model": "m"}, "arms": arms})}
+    assert claims.backtracking(found).verdict == "holds"
+    arms["guided .95"]["accuracy"] = [0.3, 0.2]
+    assert claims.backtracking(found).verdict == "fails"
+    assert claims.blocks(found).verdict == "undecided"  # two seeds, wide interval
 
 
 def test_block_best_of_n_ends_blocks_with_lines(folder):

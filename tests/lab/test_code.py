@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from minicosm.lab import Outcome, Trial
-from minicosm.lab.claims import Claim
+from minicosm.lab.claims import Claim, LabError
 from minicosm.lab.code import Code
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
@@ -22,6 +22,8 @@ FILES = {
     "glue.py": "import numpy\nimport shed.parts.bolt",
     "shelf.py": "from shed.parts import Spike\n",
     "wall.py": "from shed.parts import *\nimport beside",
+    "loft/box.py": "from . import hay\nfrom ..steel import grade\n",  # no __init__.py beside it
+    "loft/hay.py": "",
 }
 
 
@@ -52,6 +54,16 @@ def test_a_name_that_a_package_hands_on_leads_to_its_own_module(names):
 def test_a_star_takes_all_that_a_package_imports(names):
     parts = ["shed.parts", "shed.parts.nail", "shed.parts.screw", "shed.steel", "shed.wall"]
     assert names("shed.wall") == parts
+
+
+def test_a_folder_without_an_init_is_a_package(names):
+    assert names("shed.loft.box") == ["shed.loft.box", "shed.loft.hay", "shed.steel"]
+
+
+def test_code_without_a_file_is_refused(names):
+    run = type(names)(names.__code__, {"__name__": "shed.attic"})
+    with pytest.raises(LabError, match=r"source file of the module 'shed.attic' is not found"):
+        Code().version(run)
 
 
 def test_files_beside_a_file_count_and_installed_packages_do_not(tmp_path, monkeypatch):

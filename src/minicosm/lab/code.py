@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from minicosm.lab.claims import Claim, Trial
+from minicosm.lab.claims import Claim, LabError, Trial
 
 HOME, LAB = "minicosm", "minicosm.lab"
 
@@ -74,6 +74,12 @@ class Code:
     def version(self, *functions: Callable[..., Any]) -> str:
         """A short hash of the sources of all modules that the functions stand on."""
         starts = frozenset(map(_module_of, functions))
+        for name in starts:
+            if self._module(name) is None:
+                raise LabError(
+                    f"the source file of the module {name!r} is not found; what trials and claims run must "
+                    "stand in files, so that results of other code are not taken for theirs."
+                )
         if starts not in self._versions:
             digest = hashlib.sha256()
             for module in self.modules(*starts):
@@ -104,11 +110,11 @@ class Code:
 
     def _resolve(self, base: str, inner: str, seen: tuple[str, ...] = ()) -> list[str]:
         """Modules that `from base import inner` needs; only `import base` if `inner` is empty."""
+        if inner and self._module(f"{base}.{inner}") is not None:
+            return [f"{base}.{inner}"]
         module = self._module(base)
         if module is None or not inner or not module.is_package or base in seen:
             return [base]
-        if self._module(f"{base}.{inner}") is not None:
-            return [f"{base}.{inner}"]
         for source, name, here in module.imports:
             if here == inner and name:
                 return self._resolve(source, name, (*seen, base))
@@ -141,11 +147,11 @@ def _locate(name: str) -> Path | None:
         return None
     path = Path(origin)
     for part in parts:
-        if path.name != "__init__.py":
+        if path.is_file() and path.name != "__init__.py":
             return None
-        candidates = (path.parent / part / "__init__.py", path.parent / f"{part}.py")
+        folder = path.parent if path.is_file() else path
+        candidates = (folder / part / "__init__.py", folder / f"{part}.py")
         existing = [candidate for candidate in candidates if candidate.is_file()]
-        if not existing:
-            return None
-        path = existing[0]
-    return path
+        # A folder without an __init__.py is a package too.
+        path = existing[0] if existing else folder / part
+    return path if path.is_file() else None

@@ -13,6 +13,7 @@ from .claims import dyck_verifier  # noqa: F401
 from .claims import dyck_backtracking  # noqa: F401
 from .claims import dyck_unseen  # noqa: F401
 from .claims import test_cases  # noqa: F401
+from .claims import code_model  # noqa: F401
 
 # isort: on
 from .study import STUDY

@@ -1,10 +1,8 @@
 """Test cases from a pretrained code model (Table 3.6), through its Hugging Face adapter.
 
-    python -m minicosm.studies.guided_generation.experiments.code_model --out results [--model NAME]
-
 The defaults are the source's: CodeLlama-7b, 10 names x 10 texts x 8 cases, 5 seeds, 384 new tokens, a linear
 verifier on layer 27, quota 4, stride 4, threshold .1, nucleus .95. It needs the weights, and for them a GPU;
-every arm of every seed is written as it ends, and the same command continues.
+every arm of every seed is written as it ends, so that a run that was stopped goes on where it was.
 """
 
 import json
@@ -20,7 +18,7 @@ from jaxtyping import Float, Int
 from minicosm.decoding import Ancestral, Backtracking, BlockBestOfN, ProbeVerifier, Trace
 from minicosm.decoding.host_loop import sample_on_host
 from minicosm.decoding.hugging_face import HuggingFaceReader, probe_score
-from minicosm.lab.claims import Progress, TrialResult, silent
+from minicosm.lab.claims import Progress, TrialResult
 
 from . import code_texts as texts
 from .probes import linear_probe
@@ -143,11 +141,7 @@ def run(config: CodeTask, progress: Progress, folder: Path) -> TrialResult:
 
 
 def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) -> TrialResult:
-    """All arms; `folder` keeps what is done of this task, and of no other."""
-    mark, settings = folder / "config.json", json.dumps(asdict(config))
-    if mark.exists() and mark.read_text() != settings:
-        raise ValueError(f"{folder} holds results of other settings; give another folder")
-    mark.write_text(settings)
+    """All arms; `folder` keeps what is done."""
     every = texts.names(config.training_names + config.names, config.seed)
     tested = every[config.training_names :]
     total = config.seeds * len(config.arms) + 1
@@ -294,30 +288,3 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
 def _stack(found: list[tuple[np.ndarray, int]], width: int) -> Examples:
     states = np.array([state for state, _ in found], np.float32).reshape(-1, width)
     return Examples(states, np.array([label for _, label in found], int))
-
-
-def main() -> None:
-    """The command line."""
-    import tyro
-
-    @dataclass(frozen=True)
-    class Command(CodeTask):
-        out: Path = Path("code-task")
-        """Folder for what is found."""
-
-    command = tyro.cli(Command)
-    fields = {k: v for k, v in asdict(command).items() if k != "out"}
-    try:
-        command.out.mkdir(parents=True, exist_ok=True)
-        found = run(CodeTask(**fields), silent, command.out)
-    except ValueError as error:
-        raise SystemExit(str(error)) from None
-    (command.out / "results.json").write_text(json.dumps(dict(found.numbers), indent=1))
-    for arm, columns in found.numbers["arms"].items():
-        accuracy, calls = np.array(columns["accuracy"]), np.array(columns["calls"])
-        spread = accuracy.std(ddof=1) / len(accuracy) ** 0.5 if len(accuracy) > 1 else float("nan")
-        print(f"{arm:28s} Acc_distinct {accuracy.mean():.3f} ± {spread:.3f}, C {calls.mean():.0f}")
-
-
-if __name__ == "__main__":
-    main()
