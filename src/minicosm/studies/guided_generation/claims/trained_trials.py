@@ -27,7 +27,8 @@ def sandbox(
     shapes: dict[str, dict[str, Any]] = {
         "smoke": {
             "length": 8, "shortest": 5, "layers": 1, "width": 16, "heads": 2, "mlp_width": 32,
-            "rate": 5e-3, "steps": 2000, "chunk": 250, "watched": 40, "members": 1,
+            "rate": 5e-3, "steps": 3000, "chunk": 250, "kept_at": 0.02, "watched": 40,
+            "members": 1,
         },
         "laptop": {"members": 4},
         "paper": {
@@ -39,7 +40,7 @@ def sandbox(
     profiles: dict[str, dict[str, Any]] = {
         # Wherever it can be, 40: every other number of strings is another program.
         "smoke": {
-            "mistakes": 40, "asked": 2400, "share": 0.5, "draws": 2, "unseen": 40, "diverse": 8,
+            "mistakes": 40, "asked": 12_000, "share": 0.5, "draws": 2, "unseen": 40, "diverse": 8,
             "diverse_draws": 5, "strings": 40, "repeats": 2, "chunk": 40, "rollouts": 40,
             "value_rows": 60, "modes": ("printed", "refill checked"), "blocks": (),
         },
