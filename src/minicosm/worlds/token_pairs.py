@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,8 @@ class Ragged(NamedTuple):
         return np.where(inside, self.tokens[at] if self.tokens.size else 0, pad).astype(np.int32)
 
 
-class TokenPairs(NamedTuple):
+@dataclass(frozen=True)
+class TokenPairs:
     """Encoded pairs in the order of the files, and what happened to the others."""
 
     source: Ragged
