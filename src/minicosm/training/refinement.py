@@ -9,7 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.models.translator import Translator
@@ -166,10 +165,3 @@ def _sums(logits, target, real) -> dict[str, Array]:
         "right": jnp.sum(right & real).astype(law.dtype),
         "tokens": jnp.sum(real).astype(law.dtype),
     }
-
-
-def pairs_of(translations: list[Translation] | Translation) -> Pairs:
-    """A corpus of these translations, stacked."""
-    if isinstance(translations, Translation):
-        return Pairs(*(np.asarray(rows) for rows in translations))
-    return Pairs(*(np.stack(rows) for rows in zip(*translations, strict=True)))
