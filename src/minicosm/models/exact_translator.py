@@ -36,7 +36,9 @@ class ExactRefiner(eqx.Module):
 
     def __init__(self, world: Fertility, keep: float = 0.0):
         if world.swap:
-            raise ValueError(f"swap is {world.swap}; phrases that may be turned round are not known")
+            raise ValueError(
+                f"swap is {world.swap}; phrases that may be turned round are not known"
+            )
         if not 0 <= keep < 1:
             raise ValueError(f"keep is {keep}; it must be at least 0 and less than 1")
         T = world.longest_target

@@ -245,9 +245,7 @@ class Translator(eqx.Module):
         own = config.source_vocab
         self.source_embedding = None if own is None else draw(own, width, std=std)
         with_vectors = learned or config.positional_attention
-        self.position_embedding = (
-            draw(config.max_length, width, std=std) if with_vectors else None
-        )
+        self.position_embedding = draw(config.max_length, width, std=std) if with_vectors else None
         self.relative = None if learned else jnp.zeros((2, BUCKETS, config.heads), dtype)
         self.length_token = draw(width, std=std) if config.lengths else None
         self.length_vectors = draw(config.lengths, width, std=std) if config.lengths else None

@@ -88,9 +88,7 @@ def _laws(model, marginal, rows):
             for m in (marginal, model)
         )
         away = jnp.abs(p - q).sum(axis=1) / 2
-        right, best = (
-            jnp.sum(real & (jnp.argmax(law, axis=1) == target)) for law in (q, p)
-        )
+        right, best = (jnp.sum(real & (jnp.argmax(law, axis=1) == target)) for law in (q, p))
         return jnp.sum(jnp.where(real, away, 0)), right, best, length
 
     sums = jax.tree.map(jnp.sum, jax.lax.map(one, rows, batch_size=CHUNK))

@@ -47,7 +47,9 @@ def log_probs(
     n, T = target.shape
     rows = np.full((n, T + world.phrase), -1)
     rows[:, :T] = np.where(np.arange(T) < np.asarray(lengths)[:, None], target, -1)
-    reached = np.full((n, T + 1), -np.inf)  # [:, j]: log weight of the phrases so far having j tokens
+    reached = np.full(
+        (n, T + 1), -np.inf
+    )  # [:, j]: log weight of the phrases so far having j tokens
     reached[:, 0] = 0
     with np.errstate(divide="ignore"):
         log_q = np.log(world.q)

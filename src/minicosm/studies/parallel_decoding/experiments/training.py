@@ -163,9 +163,7 @@ def refined(
         model, tests.source, tests.visible, key, candidates=config.candidates, **common
     )
     numbers = {"passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES}}
-    told = refine(
-        model, tests.source, tests.visible, key, lengths=tests.lengths[:, None], **common
-    )
+    told = refine(model, tests.source, tests.visible, key, lengths=tests.lengths[:, None], **common)
     rows = np.arange(len(tests.source))
     for n in PASSES:
         outputs = np.asarray(told.outputs[:, 0, n - 1])
@@ -224,7 +222,16 @@ def searched(
             "executed": float(passes.mean()),
             "one_a_token": bool((passes == lengths + 1).all()),
             "exact_matches": float(
-                np.mean([(t == u).all() for t, u in zip(_padded(tokens, lengths), _padded(tests.target, tests.lengths), strict=True)])
+                np.mean(
+                    [
+                        (t == u).all()
+                        for t, u in zip(
+                            _padded(tokens, lengths),
+                            _padded(tests.target, tests.lengths),
+                            strict=True,
+                        )
+                    ]
+                )
             ),
         }
     return numbers, {}
