@@ -4,11 +4,12 @@ An objective is a loss for `fit`. It draws pairs from anything with `sample(key)
 world, a teacher in it, or a fixed corpus (`Pairs`). Metrics are means over tokens, or over pairs.
 """
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.models.translator import Translator
@@ -84,12 +85,14 @@ class RefinementObjective(TranslationObjective):
     """
 
     stages: int = eqx.field(static=True, default=2, kw_only=True)
-    keep: float = eqx.field(static=True, default=0.15, kw_only=True)
+    keep: Float[AnyArray, "*stack"] = eqx.field(
+        default=0.15, kw_only=True, converter=lambda share: np.asarray(share, np.float32)
+    )
     remask: bool = eqx.field(static=True, default=True, kw_only=True)
 
     def __check_init__(self):
         check_count("stages", self.stages)
-        if not 0 <= self.keep <= 1:
+        if not ((self.keep >= 0) & (self.keep <= 1)).all():
             raise ValueError(f"keep is {self.keep}; it must be a probability")
 
     def one(self, model: Translator, key: PRNGKeyArray) -> dict[str, Array]:
@@ -124,7 +127,7 @@ class RefinementObjective(TranslationObjective):
 
 
 def corrupt(
-    key: PRNGKeyArray, tokens: Int[Array, " T"], keep: float, vocab: int
+    key: PRNGKeyArray, tokens: Int[Array, " T"], keep: float | Float[AnyArray, ""], vocab: int
 ) -> Int[Array, " T"]:
     """Each token with probability `keep`, a uniformly random one of the vocabulary otherwise."""
     which, what = jax.random.split(key)

@@ -102,7 +102,7 @@ def _passes(ax: Any, source, inputs, outputs, length, target) -> None:
         if n > 1 and (row == outputs[n - 2]).all() and n >= 3:
             break
     rows.append(("target", target))
-    for at, (name, row) in enumerate(rows):
+    for at, (_, row) in enumerate(rows):
         before = rows[at - 1][1] if at else row
         for j in range(N):
             repeat = j and row[j] == row[j - 1]

@@ -88,7 +88,7 @@ def _mean(results: Results, arm: str) -> Estimate | None:
     criterion=(
         "Share of valid targets, token by token (beam of 5) less refinement (4 passes, 5 lengths), seed by "
         "seed: the 95% interval lies below 5 points for distilled and for peaked targets: holds; above 5 "
-        "for one: fails; otherwise undecided."
+        "for one: fails; otherwise, or if token by token less than half are valid, undecided."
     ),
     trials=translators(*DATA, *(f"{data}{CAUSAL}" for data in DATA), exact=EXACT_WORLDS),
     figure=quality_figure,
@@ -100,9 +100,10 @@ def near(results: Results) -> Outcome:
         for data in ("distilled", "peaked")
     }
     verdict: Verdict = "undecided"
+    learned = all(_searched(results, data).mean() >= 0.5 for data in gaps)
     if any(gap.low > MARGIN for gap in gaps.values()):
         verdict = "fails"
-    elif all(gap.high < MARGIN for gap in gaps.values()):
+    elif learned and all(gap.high < MARGIN for gap in gaps.values()):
         verdict = "holds"
     numbers: dict[str, Any] = {f"points behind, {data}": gap for data, gap in gaps.items()}
     sizes = {arm: results[arm].numbers["parameters"] for arm in ("distilled", f"distilled{CAUSAL}")}
@@ -198,8 +199,8 @@ def _passes_table(results: Results) -> Table:
     title="Refinement stutters at least twice as often",
     source=f"{PAPER}, Section 4.2.3, in the fertility world",
     statement=(
-        "In what refinement decodes in four passes, a token repeats the one before it at least twice as often "
-        "as in what is decoded token by token, on all data."
+        "In what refinement decodes in four passes, a token repeats the one before it at least twice as "
+        "often as in what is decoded token by token, on all data."
     ),
     criterion=(
         "Repeats per 1000 tokens before clean-up, refinement less twice token by token, seed by seed: every "
@@ -266,13 +267,13 @@ ATTENTION = translators(*DATA, exact=())
     title="Neighbours that repeat attend to one another as others do",
     source=f"{PAPER}, Table 4.4, in the fertility world",
     statement=(
-        "In the last decoder layer, the attention between two neighbouring positions (least, mean and largest "
-        "over heads and directions) is the same where the two tokens are equal and where not."
+        "In the last decoder layer, the attention between two neighbouring positions (least, mean and "
+        "largest over heads and directions) is the same where the two tokens are equal and where not."
     ),
     criterion=(
-        "Difference of the means in pooled standard deviations of pairs, averaged over seeds, for data with at "
-        "least 30 repeats in every seed: all 95% intervals within 1: holds; one outside: fails; otherwise, "
-        "or without such data, undecided."
+        "Difference of the means in pooled standard deviations of pairs, averaged over seeds, for data with "
+        "at least 30 repeats in every seed: all 95% intervals within 1: holds; one outside: fails; "
+        "otherwise, or without such data, undecided."
     ),
     trials=ATTENTION,
     kind="experiment",
@@ -296,8 +297,8 @@ def table_4_4(results: Results) -> Outcome:
     title="Neighbours that repeat look at more similar places of the source",
     source=f"{PAPER}, Table 4.5, in the fertility world",
     statement=(
-        "In the last decoder layer, what two neighbouring positions attend to in the source is closer, in mean "
-        "total variation and cosine distance over heads, where the two tokens are equal."
+        "In the last decoder layer, what two neighbouring positions attend to in the source is closer, in "
+        "mean total variation and cosine distance over heads, where the two tokens are equal."
     ),
     criterion=(
         "1 - (mean at repeats) / (mean elsewhere), averaged over seeds, for data with at least 30 repeats in "
@@ -345,8 +346,8 @@ def noisier(results: Results) -> Outcome:
     title="Taking positional attention away does not help",
     source=f"{PAPER}, the design recommendations, in the fertility world",
     statement=(
-        "Without the attention of positions to positions in decoder layers, refinement gives valid targets no "
-        "more often after four passes."
+        "Without the attention of positions to positions in decoder layers, refinement gives valid targets "
+        "no more often after four passes."
     ),
     criterion=(
         "Share of valid targets, distilled, without less with, seed by seed: the 95% interval lies above 0: "
@@ -370,6 +371,31 @@ def _arms(results: Results, *arms: str) -> dict[str, Estimate]:
 
 
 @STUDY.claim(
+    id="refinement/other-rejecters",
+    title="What else is put back between passes makes no difference",
+    source=f"{PAPER}, Section 4.2.1, in the fertility world",
+    statement=(
+        "Putting back nothing, or the least likely tokens (a share that falls to zero with the passes, or a "
+        "quarter each time), in place of repeats, changes the share of valid targets after four passes by "
+        "little."
+    ),
+    criterion=(
+        "Each rule less that of repeats, seed by seed, distilled, peaked and undistilled: all 95% intervals "
+        "within 5 points: holds; one outside: fails; otherwise undecided."
+    ),
+    trials=translators(*DATA),
+    kind="experiment",
+)
+def rejecters(results: Results) -> Outcome:
+    changes = {}
+    for data in DATA:
+        for name in results[data].numbers["seeds"][0]["rejecters"]:
+            found = of_seeds(results, data, "rejecters", name, "valid")
+            changes[f"{name}, {data}"] = points(found, after(results, data, 4))
+    return Outcome(all_within(changes.values(), MARGIN), changes)
+
+
+@STUDY.claim(
     id="refinement/passes",
     title="Four passes in place of one for every token",
     source=f"{PAPER}, Section 4.2.3",
@@ -378,8 +404,8 @@ def _arms(results: Results, *arms: str) -> dict[str, Estimate]:
         "the end. At the printed mean lengths of 28 to 33 tokens with the end these are 7 to 8 times as many."
     ),
     criterion=(
-        "Counted, on all data and seeds: no more than 4 passes, and exactly one for every token and the end in "
-        "greedy decoding; 28 / 4 and 33 / 4 round to 7 and 8."
+        "Counted, on all data and seeds: no more than 4 passes, and exactly one for every token and the end "
+        "in greedy decoding; 28 / 4 and 33 / 4 round to 7 and 8."
     ),
     trials=translators(*DATA, *(f"{data}{CAUSAL}" for data in DATA), exact=EXACT_WORLDS),
     kind="experiment",
@@ -406,13 +432,13 @@ def passes(results: Results) -> Outcome:
     title="One trained pass comes close to the best product law",
     source=f"added to {PAPER}, Propositions 4.1.3 and 4.3.5, in the fertility world",
     statement=(
-        "Given the true length and random tokens, one pass of a trained decoder predicts each token nearly as "
-        "the exact marginals do: no pass can predict better."
+        "Given the true length and random tokens, one pass of a trained decoder predicts each token nearly "
+        "as the exact marginals do: no pass can predict better."
     ),
     criterion=(
-        "Peaked and undistilled: mean total variation to the exact marginal, and share of right tokens, exact "
-        "less trained, seed by seed. All 95% intervals below 0.1 and below 5 points: holds; one above: fails; "
-        "otherwise undecided."
+        "Peaked and undistilled: mean total variation to the exact marginal, and share of right tokens, "
+        "exact less trained, seed by seed. All 95% intervals below 0.1 and below 5 points: holds; one "
+        "above: fails; otherwise undecided."
     ),
     trials=translators(*EXACT_WORLDS, exact=EXACT_WORLDS),
     kind="experiment",
@@ -441,8 +467,8 @@ def one_pass(results: Results) -> Outcome:
     title="Trained decoders stutter as much as exact ones",
     source=f"added to {PAPER}, Section 4.2.4, in the fertility world",
     statement=(
-        "Given the true length, one pass of a trained decoder repeats a token at the same share of neighbouring "
-        "pairs as the exact product decoder on the same sources, about 0.10 and 0.19."
+        "Given the true length, one pass of a trained decoder repeats a token at the same share of "
+        "neighbouring pairs as the exact product decoder on the same sources, about 0.10 and 0.19."
     ),
     criterion=(
         "Peaked and undistilled: trained less exact, seed by seed: all 95% intervals within 0.05: holds; one "

@@ -28,7 +28,7 @@ ARMS: dict[str, dict[str, Any]] = {
 }
 SMOKE = {
     "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,
-    "layers": 1, "warmup": 5,
+    "layers": 1, "warmup": 5, "rejecters": ("none",),
 }  # fmt: skip
 PAPER = {
     "steps": 500_000, "batch": 2048, "tests": 3000, "width": 512, "heads": 8, "mlp_width": 2048,

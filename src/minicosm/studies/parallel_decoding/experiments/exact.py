@@ -29,7 +29,7 @@ def run(config: Exact, progress: Progress) -> TrialResult:
     """Refinement by the exact posterior; seeds differ in the noise that it starts from."""
     tests = Tests(config.data, config.seed, config.tests)
     model = ExactRefiner(tests.world, config.keep)
-    settings = Refining(candidates=config.candidates)
+    settings = Refining(candidates=config.candidates, rejecters=())
     numbers: dict[str, Any] = {"seeds": []}
     for i in range(config.seeds):
         progress(i, config.seeds, f"exact decoding, {config.data}")

@@ -14,7 +14,7 @@ import numpy as np
 import optax
 
 from minicosm.decoding.beam import beam
-from minicosm.decoding.refinement import Refinement, refine
+from minicosm.decoding.refinement import Refinement, constant, keep_all, linear, refine
 from minicosm.lab import Progress, TrialResult
 from minicosm.models.translator import Translator, TranslatorConfig
 from minicosm.theory.masking.dependence import stutter_rate
@@ -27,6 +27,7 @@ from .measures import quality, stutter_share
 from .teachers import Data, pairs_of, world_of
 
 PASSES = (1, 2, 4, 10)
+REJECTERS = {"none": keep_all, "linear": linear, "constant": constant(0.25)}
 MAIN = 4  # passes at which attention is looked at
 SHOWN = 3  # sources whose passes are kept for the picture
 
@@ -52,15 +53,17 @@ class Refining:
     rate: float = 3e-3
     factored: bool = False
     """Adafactor, in place of Adam."""
-    warmup: int = 300
+    warmup: int = 200
     batch: int = 64
-    steps: int = 3000
+    steps: int = 2000
     seeds: int = 3
     seed: int = 0
     tests: int = 500
     """Sources that are translated."""
     candidates: int = 5
     """Lengths that are tried, or beams."""
+    rejecters: tuple[str, ...] = ("none", "linear", "constant")
+    """What is rejected between passes, apart from repeats; see `REJECTERS`."""
 
 
 class Tests:
@@ -100,13 +103,7 @@ def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
         objective = RefinementObjective(
             pairs, batch=config.batch, stages=config.stages, keep=config.keep, remask=config.remask
         )
-    stacked = jax.tree.map(
-        lambda leaf: np.broadcast_to(
-            leaf if np.issubdtype(leaf.dtype, np.integer) else leaf.astype(np.float32),
-            (config.seeds, *leaf.shape),
-        ),
-        objective,
-    )
+    stacked = jax.tree.map(lambda leaf: _for_each(leaf, config.seeds), objective)
     models, history = fit_ensemble(
         stacked,
         models,
@@ -136,6 +133,12 @@ def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
     return TrialResult(numbers, arrays)
 
 
+def _for_each(leaf: np.ndarray, seeds: int) -> np.ndarray:
+    """The same array for every seed, real numbers in single precision."""
+    leaf = leaf.astype(np.float32) if leaf.dtype.kind == "f" else leaf
+    return np.broadcast_to(leaf, (seeds, *leaf.shape))
+
+
 def shape_of(config: Refining) -> TranslatorConfig:
     world = world_of(config.data)
     return TranslatorConfig(
@@ -162,7 +165,16 @@ def refined(
     all_passes = refine(
         model, tests.source, tests.visible, key, candidates=config.candidates, **common
     )
-    numbers = {"passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES}}
+    numbers: dict[str, Any] = {
+        "passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES}
+    }
+    numbers["rejecters"] = {}
+    for name in config.rejecters:
+        found = refine(
+            model, tests.source, tests.visible, key, candidates=config.candidates, steps=MAIN,
+            longest=T, rejecter=REJECTERS[name],
+        )  # fmt: skip
+        numbers["rejecters"][name] = of_passes(found, tests)
     told = refine(model, tests.source, tests.visible, key, lengths=tests.lengths[:, None], **common)
     rows = np.arange(len(tests.source))
     for n in PASSES:
@@ -221,25 +233,9 @@ def searched(
             "stutter_share": stutter_share(tokens, lengths),
             "executed": float(passes.mean()),
             "one_a_token": bool((passes == lengths + 1).all()),
-            "exact_matches": float(
-                np.mean(
-                    [
-                        (t == u).all()
-                        for t, u in zip(
-                            _padded(tokens, lengths),
-                            _padded(tests.target, tests.lengths),
-                            strict=True,
-                        )
-                    ]
-                )
-            ),
         }
     return numbers, {}
 
 
 def _clean(found: Refinement) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(found.tokens), np.asarray(found.lengths)
-
-
-def _padded(tokens: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    return np.where(np.arange(tokens.shape[1]) < lengths[:, None], tokens, -1)
