@@ -132,9 +132,7 @@ def refine(
     if lengths is None:
         known = jax.vmap(model.length_logits)(memory)[:, :T]
         if candidates > known.shape[1]:
-            raise ValueError(
-                f"candidates is {candidates}; there are only {known.shape[1]} lengths"
-            )
+            raise ValueError(f"candidates is {candidates}; there are only {known.shape[1]} lengths")
         lengths = jax.lax.top_k(known, candidates)[1] + 1
     lengths = jnp.asarray(lengths)
     batch, K = lengths.shape
@@ -190,9 +188,7 @@ def _chosen(inputs, outputs, scores, ran, lengths) -> Refinement:
     best = jnp.argmax(scores[:, :, -1], axis=1)
     rows = jnp.arange(best.shape[0])
     tokens, kept = jax.vmap(drop_repeats)(outputs[rows, best, -1], lengths[rows, best])
-    return Refinement(
-        tokens, kept, best, ran.max(axis=1), ran, lengths, inputs, outputs, scores
-    )
+    return Refinement(tokens, kept, best, ran.max(axis=1), ran, lengths, inputs, outputs, scores)
 
 
 def drop_repeats(

@@ -30,13 +30,16 @@ class ExactRefiner(eqx.Module):
 
     log_q: Float[np.ndarray, " F"]
     log_lengths: Float[np.ndarray, "sources lengths"]
-    keep: float = eqx.field(static=True)
+    bonus: Float[np.ndarray, ""]
+    """`log(1 + keep V / (1 - keep))`: how much more likely a token is where the noisy target has it."""
     vocab: int = eqx.field(static=True)
     longest: int = eqx.field(static=True)
 
     def __init__(self, world: Fertility, keep: float = 0.0):
         if world.swap:
-            raise ValueError(f"swap is {world.swap}; phrases that may be turned round are not known")
+            raise ValueError(
+                f"swap is {world.swap}; phrases that may be turned round are not known"
+            )
         if not 0 <= keep < 1:
             raise ValueError(f"keep is {keep}; it must be at least 0 and less than 1")
         T = world.longest_target
@@ -46,7 +49,8 @@ class ExactRefiner(eqx.Module):
             laws[L, : len(law)] = law
         with np.errstate(divide="ignore"):
             self.log_q, self.log_lengths = np.log(world.q), np.log(laws)
-        self.keep, self.vocab, self.longest = float(keep), world.vocab, T
+        self.bonus = np.asarray(np.log1p(keep * world.vocab / (1 - keep)))
+        self.vocab, self.longest = world.vocab, T
 
     def encode(self, source: Int[AnyArray, " S"], visible: Bool[AnyArray, " S"]) -> ExactMemory:
         visible = jnp.asarray(visible)
@@ -64,8 +68,7 @@ class ExactRefiner(eqx.Module):
         tokens, visible = jnp.asarray(tokens), jnp.asarray(visible)
         F, T, S = len(self.log_q), tokens.shape[0], memory.source.shape[0]
         phrases = memory.source[:, None] * F + jnp.arange(F)  # S F
-        bonus = np.log1p(self.keep * self.vocab / (1 - self.keep))
-        hit = jnp.where(tokens[:, None, None] == phrases, bonus, 0.0)  # T S F
+        hit = jnp.where(tokens[:, None, None] == phrases, self.bonus, 0.0)  # T S F
         N, L = visible.sum(), memory.length
 
         def weight(s, n):

@@ -182,15 +182,8 @@ def attend(
 ) -> tuple[Float[Array, "T E"], Float[Array, "H T S"]]:
     """`y_i = sum_h sum_j softmax_j(scale q_ih . k_jh + bias_hij) v_jh O_h`, where queries, keys and
     values may come from different rows; and the attention weights."""
-    if queries is keys and keys is values:
-        q, k, v = jnp.moveaxis(weights._project(queries, slice(3)), 1, 0)
-    elif queries is keys:
-        q, k = jnp.moveaxis(weights._project(queries, slice(2)), 1, 0)
-        v = weights._project(values, slice(2, 3))[:, 0]
-    else:
-        q = weights._project(queries, slice(1))[:, 0]
-        k, v = jnp.moveaxis(weights._project(keys, slice(1, 3)), 1, 0)
-    logits = jnp.einsum("thd,shd->hts", q * part.scale, k)
+    q, k, v = (_projected(weights, i, rows) for i, rows in enumerate((queries, keys, values)))
+    logits = jnp.einsum("htd,hsd->hts", q * part.scale, k)
     logits = logits if bias is None else logits + bias
     if visible is not None:
         logits = jnp.where(jnp.asarray(visible), logits, jnp.finfo(logits.dtype).min)
@@ -198,9 +191,15 @@ def attend(
     highest = jax.lax.stop_gradient(logits.max(-1, keepdims=True))
     raw = jnp.exp(logits - highest)
     total = raw.sum(-1, keepdims=True)
-    mixed = jnp.einsum("hts,shd->htd", dropout(key, part.dropout, raw), v) / total
+    mixed = jnp.einsum("hts,hsd->htd", dropout(key, part.dropout, raw), v) / total
     y = jnp.einsum("htd,hde->te", mixed, jnp.asarray(weights.out))
     return y if weights.out_bias is None else y + weights.out_bias, raw / total
+
+
+def _projected(weights: Attention, which: int, rows: Float[Array, "T E"]) -> Float[Array, "H T D"]:
+    """Queries (0), keys (1) or values (2) of all heads."""
+    y = jnp.einsum("te,ehd->htd", rows, jnp.asarray(weights.qkv)[:, which])
+    return y if weights.qkv_bias is None else y + jnp.asarray(weights.qkv_bias)[which][:, None]
 
 
 class Translator(eqx.Module):
@@ -245,9 +244,7 @@ class Translator(eqx.Module):
         own = config.source_vocab
         self.source_embedding = None if own is None else draw(own, width, std=std)
         with_vectors = learned or config.positional_attention
-        self.position_embedding = (
-            draw(config.max_length, width, std=std) if with_vectors else None
-        )
+        self.position_embedding = draw(config.max_length, width, std=std) if with_vectors else None
         self.relative = None if learned else jnp.zeros((2, BUCKETS, config.heads), dtype)
         self.length_token = draw(width, std=std) if config.lengths else None
         self.length_vectors = draw(config.lengths, width, std=std) if config.lengths else None

@@ -4,7 +4,7 @@ An objective is a loss for `fit`. It draws pairs from anything with `sample(key)
 world, a teacher in it, or a fixed corpus (`Pairs`). Metrics are means over tokens, or over pairs.
 """
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -85,12 +85,14 @@ class RefinementObjective(TranslationObjective):
     """
 
     stages: int = eqx.field(static=True, default=2, kw_only=True)
-    keep: float = eqx.field(static=True, default=0.15, kw_only=True)
+    keep: Float[AnyArray, "*stack"] = eqx.field(
+        default=0.15, kw_only=True, converter=lambda share: np.asarray(share, np.float32)
+    )
     remask: bool = eqx.field(static=True, default=True, kw_only=True)
 
     def __check_init__(self):
         check_count("stages", self.stages)
-        if not 0 <= self.keep <= 1:
+        if not ((self.keep >= 0) & (self.keep <= 1)).all():
             raise ValueError(f"keep is {self.keep}; it must be a probability")
 
     def one(self, model: Translator, key: PRNGKeyArray) -> dict[str, Array]:
@@ -125,7 +127,7 @@ class RefinementObjective(TranslationObjective):
 
 
 def corrupt(
-    key: PRNGKeyArray, tokens: Int[Array, " T"], keep: float, vocab: int
+    key: PRNGKeyArray, tokens: Int[Array, " T"], keep: float | Float[AnyArray, ""], vocab: int
 ) -> Int[Array, " T"]:
     """Each token with probability `keep`, a uniformly random one of the vocabulary otherwise."""
     which, what = jax.random.split(key)
@@ -166,10 +168,3 @@ def _sums(logits, target, real) -> dict[str, Array]:
         "right": jnp.sum(right & real).astype(law.dtype),
         "tokens": jnp.sum(real).astype(law.dtype),
     }
-
-
-def pairs_of(translations: list[Translation] | Translation) -> Pairs:
-    """A corpus of these translations, stacked."""
-    if isinstance(translations, Translation):
-        return Pairs(*(np.asarray(rows) for rows in translations))
-    return Pairs(*(np.stack(rows) for rows in zip(*translations, strict=True)))

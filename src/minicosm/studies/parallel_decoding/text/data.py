@@ -49,7 +49,7 @@ def loss_over(pairs: TokenPairs, config: TextRun, objective: Any, **fields: Any)
     return OneOf(losses, [len(bucket.rows) / len(pairs) for bucket in found])
 
 
-def with_targets(pairs: TokenPairs, targets: Sequence[Int[np.ndarray, " n"]]) -> TokenPairs:
+def with_targets(pairs: TokenPairs, targets: Sequence[Int[np.ndarray, " _"]]) -> TokenPairs:
     """The same sources with these targets; pairs whose target is empty are left out."""
     keep = np.array([len(target) > 0 for target in targets])
     if not keep.any():

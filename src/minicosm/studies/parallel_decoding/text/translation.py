@@ -28,7 +28,7 @@ batch."""
 class Translated(NamedTuple):
     """Targets in the order of the sources, and decoder passes of each."""
 
-    tokens: list[Int[np.ndarray, " n"]]
+    tokens: list[Int[np.ndarray, " _"]]
     passes: Int[np.ndarray, " rows"]
 
 
@@ -83,7 +83,7 @@ def translate(
     return [_joined(found, i, len(pairs)) for i in range(len(found[0]) // 3)]
 
 
-def _batches(pairs: TokenPairs, config: TextRun) -> list[tuple[int, Int[np.ndarray, " n"]]]:
+def _batches(pairs: TokenPairs, config: TextRun) -> list[tuple[int, Int[np.ndarray, " _"]]]:
     """Shapes with the rows that are translated together, at most `together`."""
     which = np.searchsorted(config.widths, pairs.source.lengths)
     found = []

@@ -1,0 +1,95 @@
+"""What attention and laws say about neighbours: Tables 4.4 and 4.5, and the exact posterior beside."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int
+
+from minicosm.models.exact_translator import ExactRefiner
+from minicosm.models.translator import Translator
+from minicosm.theory.masking import dependence
+
+CHUNK = 50  # rows that are read at once
+
+
+def attention(
+    model: Translator,
+    tests: Any,
+    inputs: Int[np.ndarray, "n T"],
+    outputs: Int[np.ndarray, "n T"],
+    lengths: Int[np.ndarray, " n"],
+) -> dict[str, Any]:
+    """Of the last decoder layer in the pass that read `inputs` and gave `outputs`: every measure of
+    dependence as (mean, deviation, pairs), where a pair stutters and elsewhere."""
+    own, across = map(np.asarray, _weights(model, tests.source, tests.visible, inputs, lengths))
+    found = {
+        "self": dependence.self_attention_dependence(own, lengths),
+        "cross": dependence.cross_attention_dependence(across, lengths, tests.source_lengths),
+    }
+    return {
+        name: {
+            group: {measure: list(spread) for measure, spread in spreads.items()}
+            for group, spreads in dependence.by_stutter(measures, outputs, lengths).items()
+        }
+        for name, measures in found.items()
+    }
+
+
+@eqx.filter_jit
+def _weights(model, source, visible, inputs, lengths):
+    def one(row):
+        source, visible, tokens, length = row
+        real = jnp.arange(tokens.shape[0]) < length
+        trace = model.trace(tokens, model.encode(source, visible), real)
+        return trace.self_attention[-1], trace.cross_attention[-1]
+
+    rows = tuple(map(jnp.asarray, (source, visible, inputs, lengths)))
+    return jax.lax.map(one, rows, batch_size=CHUNK)
+
+
+def lengths(model: Any, tests: Any) -> dict[str, float]:
+    """How far the predicted law of the length is from the exact one, in total variation."""
+    exact = ExactRefiner(tests.world)
+
+    def one(model, source, visible):
+        return jax.nn.softmax(model.length_logits(model.encode(source, visible)))
+
+    def all_rows(model):
+        return jax.vmap(lambda s, v: one(model, s, v))(
+            jnp.asarray(tests.source), jnp.asarray(tests.visible)
+        )
+
+    p, q = (np.asarray(eqx.filter_jit(all_rows)(m)) for m in (model, exact))
+    return {"length_tv": float(np.abs(p - q).sum(axis=1).mean() / 2)}
+
+
+def laws(model: Any, tests: Any, inputs: Int[np.ndarray, "n T"]) -> dict[str, float]:
+    """One pass on noise, with the true length: the mean total variation between the model's law of a
+    token and the exact marginal, and between the exact posterior given the noise and the marginal."""
+    marginal = ExactRefiner(tests.world)
+    rows = tuple(
+        map(jnp.asarray, (tests.source, tests.visible, inputs, tests.lengths, tests.target))
+    )
+    found = _laws(model, marginal, rows)
+    tv, right, best = (float(x) for x in found)
+    return {"law_tv": tv, "one_pass_accuracy": right, "marginal_accuracy": best}
+
+
+@eqx.filter_jit
+def _laws(model, marginal, rows):
+    def one(row):
+        source, visible, tokens, length, target = row
+        real = jnp.arange(tokens.shape[0]) < length
+        p, q = (
+            jax.nn.softmax(m.decode(tokens, m.encode(source, visible), real))
+            for m in (marginal, model)
+        )
+        away = jnp.abs(p - q).sum(axis=1) / 2
+        right, best = (jnp.sum(real & (jnp.argmax(law, axis=1) == target)) for law in (q, p))
+        return jnp.sum(jnp.where(real, away, 0)), right, best, length
+
+    sums = jax.tree.map(jnp.sum, jax.lax.map(one, rows, batch_size=CHUNK))
+    return tuple(part / sums[-1] for part in sums[:-1])
