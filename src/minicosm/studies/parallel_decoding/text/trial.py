@@ -99,6 +99,11 @@ def _trained(name: str, pairs: TokenPairs, config: TextRun, folder: Path, say: _
             pairs, config, RefinementObjective, stages=config.stages, keep=config.keep
         )
     count = jax.device_count()
+    if (config.batch // config.pieces) % count:
+        raise ValueError(
+            f"a piece of {config.batch // config.pieces} pairs cannot be divided among {count} devices; "
+            "set batch and pieces so that it can"
+        )
     mesh = jax.make_mesh((count,), ("batch",)) if count > 1 else None
     return fit(
         loss, model, adafactor(config.rate, config.steps, config.warmup, floor=config.floor),
