@@ -33,13 +33,13 @@ def test_value_and_gradient_are_those_of_the_loss_that_was_drawn():
         jax.value_and_grad(lambda w, one=one: one(w, None, 0), has_aux=True)(w) for one in losses
     ]
     seen = np.zeros(3)
-    for key in jax.random.split(jax.random.key(0), 300):
+    for key in jax.random.split(jax.random.key(0), 150):
         (value, metrics), gradient = step(w, key)
         which = {1: 0, 2: 1, 4: 2}[int(metrics["width"])]
         seen[which] += 1
         np.testing.assert_allclose(value, alone[which][0][0], rtol=1e-5)
         np.testing.assert_allclose(gradient, alone[which][1], rtol=1e-5)
-    np.testing.assert_allclose(seen / 300, (0.2, 0.3, 0.5), atol=0.1)
+    np.testing.assert_allclose(seen / 150, (0.2, 0.3, 0.5), atol=0.15)
 
 
 def test_fit_minimises_over_all_shapes():
@@ -53,11 +53,13 @@ def test_fit_minimises_over_all_shapes():
 def test_adafactor_follows_its_rate():
     """The first step moves a vector of ones by the rate, up to its relative scale of 1."""
     optimiser = adafactor(0.5, 10, 5, floor=0.1)
-    params, moves = jnp.ones(3), []
-    state = optimiser.init(params)
-    for _ in range(11):
+    params = jnp.ones(3)
+
+    def move(state, _):
         updates, state = optimiser.update(jnp.ones(3), state, params)
-        moves.append(-float(updates[0]))
+        return state, -updates[0]
+
+    moves = jax.jit(lambda: jax.lax.scan(move, optimiser.init(params), length=11)[1])()
     expected = [0.1 + 0.08 * i for i in range(5)]
     expected += [0.1 + 0.2 * (1 + np.cos(np.pi * i / 5)) for i in range(6)]
     np.testing.assert_allclose(moves, expected, rtol=1e-3)

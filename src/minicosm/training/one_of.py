@@ -35,6 +35,8 @@ class OneOf(eqx.Module):
     def __call__(
         self, model: Any, key: PRNGKeyArray, step: Int[Array, ""] | int
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
+        if len(self.losses) == 1:
+            return self.losses[0](model, key, step)
         which, key = jax.random.split(key)
         drawn = jax.random.categorical(which, jnp.log(jnp.asarray(self.weights)))
         return _drawn(model, self.losses, drawn, key, jnp.asarray(step))

@@ -82,8 +82,8 @@ def encode(
         raise ValueError(
             f"no pair of {text.source} and {text.target} has at most {longest} tokens on both sides"
         )
-    sides = (Ragged.of(flat[side], lengths[side]) for side in (0, 1))
-    return TokenPairs(*sides, subwords.vocab, longer, hollow, tuple(references))
+    source, target = (Ragged.of(flat[side], lengths[side]) for side in (0, 1))
+    return TokenPairs(source, target, subwords.vocab, longer, hollow, tuple(references))
 
 
 class Bucket(NamedTuple):
@@ -109,7 +109,7 @@ def buckets(pairs: TokenPairs, widths: Sequence[int] = WIDTHS) -> tuple[Bucket, 
     for number, width in enumerate(widths):
         rows = np.flatnonzero(which == number)
         if rows.size:
-            arrays = []
+            arrays: list[Any] = []
             for side in (pairs.source, pairs.target):
                 arrays += [side.padded(rows, width, pairs.vocab), side.lengths[rows]]
             found.append(Bucket(Translation(*arrays), rows))

@@ -18,14 +18,14 @@ TOP = (1, 2)  # the k of "among the k most attended positions"
 
 
 class Spread(NamedTuple):
-    """Mean and standard deviation (that of the pairs seen, no correction) over `count` pairs.
+    """Mean and standard deviation (that of the pairs seen, no correction) over so many pairs.
 
     Without pairs, mean and deviation are not numbers.
     """
 
     mean: float
     sd: float
-    count: int
+    pairs: int
 
 
 def inside_pairs(lengths: Lengths, N: int) -> Bool[np.ndarray, "B pairs"]:

@@ -1,6 +1,7 @@
 """Table 4.1 on parallel text that a user gives: external, undecided without files."""
 
 from math import inf
+from typing import Any
 
 from minicosm.lab import Outcome, ProfileName, Table, Trial
 
@@ -43,7 +44,7 @@ def text(
     outputs: str | None = None,
 ) -> dict[str, Trial]:
     """A run on the user's files; sizes are those of the profile where they are not set."""
-    files = {
+    files: dict[str, Any] = {
         "source": source, "target": target, "test_source": test_source, "test_target": test_target,
     }  # fmt: skip
     missing = [name for name, path in files.items() if path is None]
@@ -58,7 +59,7 @@ def text(
     from ..text.settings import TextRun
     from ..text.trial import run
 
-    sizes: dict = {
+    profiles: dict[str, dict[str, Any]] = {
         "smoke": {
             "vocab": 200, "longest": 32, "layers": 1, "heads": 2, "width": 32, "mlp_width": 64,
             "steps": 20, "warmup": 5, "batch": 16, "pieces": 1, "dropout": 0.0,
@@ -68,18 +69,18 @@ def text(
             "steps": 10_000, "warmup": 500, "batch": 64, "pieces": 2,
         },
         "paper": {},
-    }[profile]  # fmt: skip
+    }  # fmt: skip
     given = {
         "vocab": vocab, "longest": longest, "layers": layers, "heads": heads, "width": width,
         "mlp_width": mlp_width, "dropout": dropout, "steps": steps, "warmup": warmup, "rate": rate,
         "batch": batch, "pieces": pieces, "tokenizer": tokenizer, "outputs": outputs,
     }  # fmt: skip
-    sizes |= {name: value for name, value in given.items() if value is not None}
+    values = files | profiles[profile]
+    values |= {name: value for name, value in given.items() if value is not None}
     config = TextRun(
-        **{name: str(path) for name, path in files.items()},
-        contents=tuple(_content(str(path)) for path in (*files.values(), tokenizer) if path),
+        contents=tuple(_content(path) for path in (*files.values(), tokenizer) if path),
         coverage=coverage, tokenize=tokenize, hypotheses=hypotheses, together=together,
-        distill=distill, seed=seed, **sizes,
+        distill=distill, seed=seed, **values,
     )  # fmt: skip
     return {"text": Trial(run, config)}
 

@@ -58,7 +58,7 @@ def with_targets(pairs: TokenPairs, targets: Sequence[Int[np.ndarray, " _"]]) ->
     lengths = pairs.source.lengths[rows]
     inside = np.repeat(pairs.source.starts[rows], lengths) + _ranges(lengths)
     source = Ragged.of(pairs.source.tokens[inside], lengths)
-    kept = [targets[i] for i in rows]
+    kept = [target for target in targets if len(target)]
     target = Ragged.of(np.concatenate(kept), [len(row) for row in kept])
     empty = pairs.hollow + int((~keep).sum())
     return replace(pairs, source=source, target=target, hollow=empty)
