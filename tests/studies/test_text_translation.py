@@ -192,5 +192,7 @@ def test_bad_input_is_one_sentence(files):
         claims.text("paper", 0, steps=0, **both)
     with pytest.raises(ValueError, match="cannot be divided into 3 equal pieces"):
         claims.text("paper", 0, pieces=3, **both)
+    with pytest.raises(ValueError, match="positions is 'sinusoidal'; it must be relative or"):
+        claims.text("paper", 0, positions="sinusoidal", **both)
     with pytest.raises(ValueError, match="multiple of heads"):
         replace(config, heads=7)

@@ -33,6 +33,7 @@ def text(
     width: int | None = None,
     mlp_width: int | None = None,
     dropout: float | None = None,
+    positions: str | None = None,
     steps: int | None = None,
     warmup: int | None = None,
     rate: float | None = None,
@@ -63,10 +64,12 @@ def text(
         "smoke": {
             "vocab": 200, "longest": 32, "layers": 1, "heads": 2, "width": 32, "mlp_width": 64,
             "steps": 20, "warmup": 5, "batch": 16, "pieces": 1, "dropout": 0.0,
+            "positions": "learned",
         },
         "laptop": {
             "vocab": 4000, "longest": 64, "layers": 2, "heads": 4, "width": 128, "mlp_width": 512,
             "steps": 10_000, "warmup": 500, "batch": 64, "pieces": 2,
+            "positions": "learned",
         },
         "paper": {},
     }  # fmt: skip
@@ -74,6 +77,7 @@ def text(
         "vocab": vocab, "longest": longest, "layers": layers, "heads": heads, "width": width,
         "mlp_width": mlp_width, "dropout": dropout, "steps": steps, "warmup": warmup, "rate": rate,
         "batch": batch, "pieces": pieces, "tokenizer": tokenizer, "outputs": outputs,
+        "positions": positions,
     }  # fmt: skip
     values = files | profiles[profile]
     values |= {name: value for name, value in given.items() if value is not None}

@@ -29,6 +29,8 @@ class TextRun:
     width: int = 512
     mlp_width: int = 2048
     dropout: float = 0.1
+    positions: str = "relative"
+    """As in the release; "learned" adds a vector for every position, which small models need."""
     steps: int = 500_000
     warmup: int = 10_000
     rate: float = 3e-3
@@ -60,6 +62,8 @@ class TextRun:
             )
         if self.width % self.heads:
             raise ValueError(f"width is {self.width}; it must be a multiple of heads, {self.heads}")
+        if self.positions not in ("relative", "learned"):
+            raise ValueError(f"positions is {self.positions!r}; it must be relative or learned")
         if not self.passes or min(self.passes) < 1:
             raise ValueError(f"passes is {self.passes}; it needs numbers of at least 1")
 
@@ -73,6 +77,7 @@ class TextRun:
         return TranslatorConfig.paper(
             vocab=vocab, encoder_layers=self.layers, decoder_layers=self.layers, heads=self.heads,
             width=self.width, mlp_width=self.mlp_width, dropout=self.dropout,
+            positions=self.positions,
             max_length=self.longest + 1, lengths=0 if causal else self.longest,
             positional_attention=not causal, causal=causal,
         )  # fmt: skip
