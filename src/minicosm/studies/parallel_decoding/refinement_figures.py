@@ -99,7 +99,7 @@ def _passes(ax: Any, source, inputs, outputs, length, target) -> None:
     rows = [("noise", inputs[0])]
     for n, row in enumerate(outputs, start=1):
         rows.append((f"pass {n}", row))
-        if n > 1 and (row == outputs[n - 2]).all() and n >= 3:
+        if n >= 3 and (row == outputs[n - 2]).all():
             break
     rows.append(("target", target))
     for at, (_, row) in enumerate(rows):
@@ -119,7 +119,7 @@ def _passes(ax: Any, source, inputs, outputs, length, target) -> None:
     ax.tick_params(length=0)
 
 
-def _cell(x: float, y: float, colour: str) -> Any:
+def _cell(x: int, y: int, colour: str) -> Any:
     from matplotlib.patches import Rectangle
 
     return Rectangle((x - 0.45, y - 0.42), 0.9, 0.84, color=colour, alpha=0.28, lw=0)

@@ -392,7 +392,8 @@ def rejecters(results: Results) -> Outcome:
         for name in results[data].numbers["seeds"][0]["rejecters"]:
             found = of_seeds(results, data, "rejecters", name, "valid")
             changes[f"{name}, {data}"] = points(found, after(results, data, 4))
-    return Outcome(all_within(changes.values(), MARGIN), changes)
+    verdict: Verdict = all_within(changes.values(), MARGIN) if changes else "undecided"
+    return Outcome(verdict, changes or {"rules tried": 0})
 
 
 @STUDY.claim(

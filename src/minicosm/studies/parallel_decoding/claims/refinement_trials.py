@@ -28,7 +28,8 @@ ARMS: dict[str, dict[str, Any]] = {
 }
 SMOKE = {
     "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,
-    "layers": 1, "warmup": 5, "rejecters": ("none",),
+    "layers": 1, "warmup": 5, "rejecters": (),
+    "candidates": 1,
 }  # fmt: skip
 PAPER = {
     "steps": 500_000, "batch": 2048, "tests": 3000, "width": 512, "heads": 8, "mlp_width": 2048,
@@ -55,7 +56,7 @@ def translators(*names: str, exact: Iterable[str] = ()) -> Trials:
         chosen = {"seeds": seeds, "steps": steps}
         given = changed | {name: value for name, value in chosen.items() if value is not None}
         found = {name: Trial(run, Refining(**(ARMS[name] | given), seed=seed)) for name in names}
-        sizes = {name: given[name] for name in ("tests", "seeds") if name in given}
+        sizes = {name: given[name] for name in ("tests", "seeds", "candidates") if name in given}
         for data in exact:
             for label, keep in ((EXACT, 0.15), (BLIND, 0.0)):
                 config = references.Exact(data, keep, seed=seed, **sizes)  # type: ignore[arg-type]

@@ -14,7 +14,15 @@ import numpy as np
 import optax
 
 from minicosm.decoding.beam import beam
-from minicosm.decoding.refinement import Refinement, constant, keep_all, linear, refine
+from minicosm.decoding.refinement import (
+    Refinement,
+    Rejecter,
+    constant,
+    keep_all,
+    linear,
+    refine,
+    stutter,
+)
 from minicosm.lab import Progress, TrialResult
 from minicosm.models.translator import Translator, TranslatorConfig
 from minicosm.theory.masking.dependence import stutter_rate
@@ -72,7 +80,7 @@ class Tests:
     def __init__(self, data: Data, seed: int, count: int):
         pairs = pairs_of(data)
         keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77), count)
-        drawn = jax.jit(jax.vmap(pairs.sample))(keys)
+        drawn = _drawn(pairs, keys)
         self.world = world_of(data)
         self.source, self.source_lengths, self.target, self.lengths = map(np.asarray, drawn)
         self.visible = np.arange(self.source.shape[1]) < self.source_lengths[:, None]
@@ -89,13 +97,21 @@ class Tests:
         return float((np.asarray(tokens) == self.target)[real].mean())
 
 
+@eqx.filter_jit
+def _drawn(pairs, keys):
+    return jax.vmap(pairs.sample)(keys)
+
+
+@eqx.filter_jit
+def _fresh(shape: TranslatorConfig, keys):
+    return eqx.filter_vmap(lambda key: Translator(shape, key=key))(keys)
+
+
 def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
     """Train all seeds together, then decode and measure each."""
     start_key, train_key, test_key = jax.random.split(jax.random.key(config.seed), 3)
     shape = shape_of(config)
-    models = eqx.filter_vmap(lambda key: Translator(shape, key=key))(
-        jax.random.split(start_key, config.seeds)
-    )
+    models = _fresh(shape, jax.random.split(start_key, config.seeds))
     pairs = pairs_of(config.data)
     if config.causal:
         objective = TranslationObjective(pairs, batch=config.batch)
@@ -161,21 +177,21 @@ def refined(
     """Quality for every number of passes; attention at the last of `MAIN`; with the true length given,
     one hypothesis and its law beside the exact one."""
     T = tests.target.shape[1]
-    common: dict[str, Any] = {"steps": PASSES[-1], "longest": T}
-    all_passes = refine(
-        model, tests.source, tests.visible, key, candidates=config.candidates, **common
-    )
+    lengths, length_tv = diagnostics.lengths(model, tests, config.candidates)
+
+    def decoded(lengths: np.ndarray, steps: int = PASSES[-1], rejecter: Rejecter = stutter):
+        common: dict[str, Any] = {"steps": steps, "rejecter": rejecter, "longest": T}
+        return refine(model, tests.source, tests.visible, key, lengths=lengths, **common)
+
+    all_passes, told = decoded(lengths), decoded(tests.lengths[:, None])
     numbers: dict[str, Any] = {
-        "passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES}
+        "length_tv": length_tv,
+        "passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES},
+        "rejecters": {
+            name: of_passes(decoded(lengths, MAIN, REJECTERS[name]), tests)
+            for name in config.rejecters
+        },
     }
-    numbers["rejecters"] = {}
-    for name in config.rejecters:
-        found = refine(
-            model, tests.source, tests.visible, key, candidates=config.candidates, steps=MAIN,
-            longest=T, rejecter=REJECTERS[name],
-        )  # fmt: skip
-        numbers["rejecters"][name] = of_passes(found, tests)
-    told = refine(model, tests.source, tests.visible, key, lengths=tests.lengths[:, None], **common)
     rows = np.arange(len(tests.source))
     for n in PASSES:
         outputs = np.asarray(told.outputs[:, 0, n - 1])
@@ -187,12 +203,11 @@ def refined(
     chosen = all_passes.after(MAIN)
     best = np.asarray(chosen.best)
     last = np.asarray(chosen.hypothesis_passes)[rows, best] - 1
-    numbers |= diagnostics.lengths(model, tests)
     if isinstance(model, Translator):
         inputs = np.asarray(chosen.inputs)[rows, best, last]
         outputs = np.asarray(chosen.outputs)[rows, best, last]
-        lengths = np.asarray(chosen.hypothesis_lengths)[rows, best]
-        numbers["attention"] = diagnostics.attention(model, tests, inputs, outputs, lengths)
+        own = np.asarray(chosen.hypothesis_lengths)[rows, best]
+        numbers["attention"] = diagnostics.attention(model, tests, inputs, outputs, own)
     numbers |= diagnostics.laws(model, tests, np.asarray(told.inputs[:, 0, 0]))
     shown = rows[: min(SHOWN, len(rows))]
     kept = {
