@@ -167,9 +167,17 @@ def stutter_figure(results: Results) -> "Figure":
     return fig
 
 
-def attention_figure(results: Results) -> "Figure":
+def attention_figure(of: str) -> Any:
     """How far apart neighbours look in the source, where they repeat and elsewhere; printed values as
-    open marks."""
+    dashes. `of` says which hypotheses."""
+
+    def draw(results: Results) -> "Figure":
+        return _attention(results, of)
+
+    return draw
+
+
+def _attention(results: Results, of: str) -> "Figure":
     fig = figure(9.0, 3.0)
     axes = fig.subplots(1, len(DATA), sharey=True)
     for ax, data in zip(axes, DATA, strict=True):
@@ -177,14 +185,14 @@ def attention_figure(results: Results) -> "Figure":
             colour = PALETTE[1] if group == "stutter" else PALETTE[0]
             x = np.arange(len(DISTANCES)) + 0.24 * (at - 0.5)
             found = np.array(
-                [_seeds(results, data, "attention", "cross", group, m)[:, 0] for m in DISTANCES]
+                [_seeds(results, data, of, "cross", group, m)[:, 0] for m in DISTANCES]
             )
             if np.isfinite(found).all():
                 ax.bar(x, found.mean(axis=1), 0.22, color=colour, alpha=0.75, label=label, lw=0)
                 for row, place in zip(found, x, strict=True):
                     ax.plot(np.full(len(row), place), row, ".", ms=3, color="0.35")
             ax.plot(x, PRINTED[group], "_", ms=9, mew=1.6, color=colour, label=f"{label}, printed")
-        pairs = int(_seeds(results, data, "attention", "cross", "stutter", "tv mean")[:, 2].sum())
+        pairs = int(_seeds(results, data, of, "cross", "stutter", "tv mean")[:, 2].sum())
         ax.set_title(f"{data}, {pairs} repeats")
         ax.set_xticks(range(len(DISTANCES)), [m.replace(" ", "\n") for m in DISTANCES], fontsize=7)
         ax.grid(axis="x", visible=False)

@@ -16,7 +16,7 @@ from ...common.checks import Results
 DATA = ("distilled", "peaked", "undistilled")
 CAUSAL = ", token by token"
 KEPT = "distilled, 85% kept"
-PLAIN = "distilled, no positional attention"
+PLAIN = "undistilled, no positional attention"
 EXACT = "exact, {}"
 BLIND = "exact, {}, input ignored"
 
@@ -24,7 +24,7 @@ ARMS: dict[str, dict[str, Any]] = {
     **{data: {"data": data} for data in DATA},
     **{f"{data}{CAUSAL}": {"data": data, "causal": True} for data in DATA},
     KEPT: {"keep": 0.85},
-    PLAIN: {"positional": False},
+    PLAIN: {"data": "undistilled", "positional": False},
 }
 SMOKE = {
     "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,

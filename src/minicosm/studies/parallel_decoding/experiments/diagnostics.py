@@ -11,6 +11,7 @@ from jaxtyping import Int
 from minicosm.models.exact_translator import ExactRefiner
 from minicosm.models.translator import Translator
 from minicosm.theory.masking import dependence
+from minicosm.worlds import Fertility
 
 CHUNK = 50  # rows that are read at once
 
@@ -67,6 +68,24 @@ def _length_laws(model, source, visible):
         return jax.nn.softmax(model.length_logits(model.encode(source, visible)))
 
     return jax.vmap(one)(jnp.asarray(source), jnp.asarray(visible))
+
+
+def uncertainty(
+    world: Fertility, source_lengths: Int[np.ndarray, " n"], lengths: Int[np.ndarray, " n"]
+) -> tuple[float, int]:
+    """What a product law that knows the length leaves open: the entropies of the exact marginals, summed
+    over positions, mean over rows in nats; and how many rows have a length that their source cannot
+    have, which are left out."""
+    known = {}
+    for L, N in {*zip(source_lengths.tolist(), lengths.tolist(), strict=True)}:
+        law = world.length_law(L)
+        if N < len(law) and law[N] > 0:
+            p = world.product_decoder(L, N)
+            known[L, N] = float(-(p * np.log(np.where(p > 0, p, 1))).sum())
+    rows = zip(source_lengths.tolist(), lengths.tolist(), strict=True)
+    found = [known[row] for row in rows if row in known]
+    mean = float(np.mean(found)) if found else float("nan")
+    return mean, len(lengths) - len(found)
 
 
 def laws(model: Any, tests: Any, inputs: Int[np.ndarray, "n T"]) -> dict[str, float]:

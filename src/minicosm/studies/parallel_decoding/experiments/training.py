@@ -36,7 +36,7 @@ from .teachers import Data, pairs_of, world_of
 
 PASSES = (1, 2, 4, 10)
 REJECTERS = {"none": keep_all, "linear": linear, "constant": constant(0.25)}
-MAIN = 4  # passes at which attention is looked at
+MAIN = 4  # after so many passes attention is looked at
 SHOWN = 3  # sources whose passes are kept for the picture
 
 
@@ -174,8 +174,8 @@ def optimiser(config: Refining) -> optax.GradientTransformation:
 def refined(
     model: Any, tests: Tests, key: Any, config: Refining
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Quality for every number of passes; attention at the last of `MAIN`; with the true length given,
-    one hypothesis and its law beside the exact one."""
+    """Quality for every number of passes, and attention in the last of `MAIN`: of the best of several
+    lengths, and with the true length given; the law of the first pass beside the exact one."""
     T = tests.target.shape[1]
     lengths, length_tv = diagnostics.lengths(model, tests, config.candidates)
 
@@ -200,24 +200,26 @@ def refined(
             "told_stutter": stutter_share(outputs, tests.lengths),
             "told_valid": tests.quality(*_clean(told.after(n)))["valid"],
         }
-    chosen = all_passes.after(MAIN)
-    best = np.asarray(chosen.best)
-    last = np.asarray(chosen.hypothesis_passes)[rows, best] - 1
-    if isinstance(model, Translator):
-        inputs = np.asarray(chosen.inputs)[rows, best, last]
-        outputs = np.asarray(chosen.outputs)[rows, best, last]
-        own = np.asarray(chosen.hypothesis_lengths)[rows, best]
-        numbers["attention"] = diagnostics.attention(model, tests, inputs, outputs, own)
+    for name, found in (("", all_passes.after(MAIN)), ("_told", told.after(MAIN))):
+        best, ran = np.asarray(found.best), np.asarray(found.hypothesis_passes)
+        own = np.asarray(found.hypothesis_lengths)[rows, best]
+        entropy, impossible = diagnostics.uncertainty(tests.world, tests.source_lengths, own)
+        numbers |= {f"entropy{name}": entropy, f"impossible{name}": impossible}
+        if isinstance(model, Translator):
+            at = (rows, best, ran[rows, best] - 1)
+            inputs, outputs = np.asarray(found.inputs)[at], np.asarray(found.outputs)[at]
+            kept = diagnostics.attention(model, tests, inputs, outputs, own)
+            numbers[f"attention{name}"] = kept
     numbers |= diagnostics.laws(model, tests, np.asarray(told.inputs[:, 0, 0]))
     shown = rows[: min(SHOWN, len(rows))]
-    kept = {
+    pictures = {
         "shown_source": tests.source[shown],
         "shown_outputs": np.asarray(told.outputs)[shown, 0],
         "shown_inputs": np.asarray(told.inputs)[shown, 0],
         "shown_lengths": tests.lengths[shown],
         "shown_target": tests.target[shown],
     }
-    return numbers, kept
+    return numbers, pictures
 
 
 def of_passes(found: Refinement, tests: Tests) -> dict[str, float]:
