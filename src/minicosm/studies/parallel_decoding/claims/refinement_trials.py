@@ -17,6 +17,7 @@ DATA = ("distilled", "peaked", "undistilled")
 CAUSAL = ", token by token"
 KEPT = "distilled, 85% kept"
 PLAIN = "undistilled, no positional attention"
+ONE_STAGE = "undistilled, one stage"
 EXACT = "exact, {}"
 BLIND = "exact, {}, input ignored"
 
@@ -24,12 +25,13 @@ ARMS: dict[str, dict[str, Any]] = {
     **{data: {"data": data} for data in DATA},
     **{f"{data}{CAUSAL}": {"data": data, "causal": True} for data in DATA},
     KEPT: {"keep": 0.85},
+    ONE_STAGE: {"data": "undistilled", "stages": 1},
     PLAIN: {"data": "undistilled", "positional": False},
 }
+# Compiling is nearly all that the smallest profile costs: its arms are two programs.
 SMOKE = {
     "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,
-    "layers": 1, "warmup": 5, "rejecters": (),
-    "candidates": 1,
+    "layers": 1, "warmup": 5, "rejecters": (), "candidates": 1, "stages": 1, "positional": False,
 }  # fmt: skip
 PAPER = {
     "steps": 500_000, "batch": 2048, "tests": 3000, "width": 512, "heads": 8, "mlp_width": 2048,

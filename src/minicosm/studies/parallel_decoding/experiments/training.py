@@ -210,7 +210,7 @@ def refined(
             inputs, outputs = np.asarray(found.inputs)[at], np.asarray(found.outputs)[at]
             kept = diagnostics.attention(model, tests, inputs, outputs, own)
             numbers[f"attention{name}"] = kept
-    numbers |= diagnostics.laws(model, tests, np.asarray(told.inputs[:, 0, 0]))
+    numbers |= diagnostics.laws(model, tests, np.asarray(told.inputs[:, 0, 0]), config.keep)
     shown = rows[: min(SHOWN, len(rows))]
     pictures = {
         "shown_source": tests.source[shown],
