@@ -168,11 +168,11 @@ def more_passes(results: Results) -> Outcome:
     if any(step.high < -NOISE for step in steps):
         verdict = "fails"
     elif risen and all(step.value >= -NOISE for step in steps):
-        early = all(four.value >= ten.value / 2 for four, ten in risen.values())
+        early = all(by_four.value >= by_ten.value / 2 for by_four, by_ten in risen.values())
         verdict = "holds" if early else "undecided"
     numbers: dict[str, Any] = {}
-    for data, (four, ten) in gains.items():
-        numbers |= {f"gain by 4 passes, {data}": four, f"gain by 10 passes, {data}": ten}
+    for data, (by_four, by_ten) in gains.items():
+        numbers |= {f"gain by 4 passes, {data}": by_four, f"gain by 10 passes, {data}": by_ten}
     return Outcome(verdict, numbers, (_quality_table(results), _passes_table(results)))
 
 
@@ -554,7 +554,8 @@ def passes(results: Results) -> Outcome:
     kind="experiment",
 )
 def one_pass(results: Results) -> Outcome:
-    numbers, over, within = {}, False, True
+    numbers: dict[str, Any] = {}
+    over, within = False, True
     for data in EXACT_WORLDS:
         away = Estimate.of(of_seeds(results, data, "law_tv"))
         behind = points(

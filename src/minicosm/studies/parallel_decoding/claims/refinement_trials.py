@@ -54,7 +54,7 @@ def translators(*names: str, exact: Iterable[str] = ()) -> Trials:
         for option, given in (("seeds", seeds), ("steps", steps)):
             if given is not None and given < 2:
                 raise ValueError(f"{option} is {given}; it must be at least 2")
-        changed = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}[profile]
+        changed: dict[str, Any] = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}[profile]
         chosen = {"seeds": seeds, "steps": steps}
         given = changed | {name: value for name, value in chosen.items() if value is not None}
         found = {name: Trial(run, Refining(**(ARMS[name] | given), seed=seed)) for name in names}

@@ -117,7 +117,11 @@ def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
         objective = TranslationObjective(pairs, batch=config.batch)
     else:
         objective = RefinementObjective(
-            pairs, batch=config.batch, stages=config.stages, keep=config.keep, remask=config.remask
+            pairs,
+            batch=config.batch,
+            stages=config.stages,
+            keep=np.asarray(config.keep),
+            remask=config.remask,
         )
     stacked = jax.tree.map(lambda leaf: _for_each(leaf, config.seeds), objective)
     models, history = fit_ensemble(
