@@ -176,7 +176,8 @@ def seed(valid, stutter=50.0, pairs=100, closer=0.5):
 
 
 def causal(valid, stutter=1.0):
-    found = {"valid": valid, "stutter": stutter, "log_prob": -5.0, "executed": 11.0}
+    found = {"valid": valid, "stutter": stutter, "stutter_share": stutter / 900}
+    found |= {"log_prob": -5.0, "executed": 11.0}
     return {"beam": found, "greedy": found | {"one_a_token": True}}
 
 
