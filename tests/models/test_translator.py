@@ -7,7 +7,7 @@ import numpy as np
 import numpy_translator as referee
 import pytest
 
-from minicosm.models import Translator, TranslatorConfig
+from minicosm.models import Memory, Translator, TranslatorConfig
 from minicosm.models.translator import relative_buckets
 
 SMALL = {"heads": 2, "width": 8, "mlp_width": 12, "max_length": 9, "lengths": 7}
@@ -100,4 +100,4 @@ def test_bad_input_is_told_in_a_sentence():
     with pytest.raises(ValueError, match="10 positions"):
         made.encode(jnp.zeros(10, int))
     with pytest.raises(ValueError, match="no length predictor"):
-        made.length_logits(made.encode(jnp.array([1, 2])))
+        made.length_logits(Memory(jnp.zeros((2, 8)), np.ones(2, bool), None))

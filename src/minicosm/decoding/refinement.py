@@ -183,6 +183,7 @@ def refine(
     return _chosen(inputs, outputs, scores, ran, lengths)
 
 
+@eqx.filter_jit
 def _chosen(inputs, outputs, scores, ran, lengths) -> Refinement:
     """The best hypothesis after the last pass, without its repeats."""
     best = jnp.argmax(scores[:, :, -1], axis=1)

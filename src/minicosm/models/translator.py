@@ -1,7 +1,7 @@
 """An encoder-decoder Transformer that translates: all positions at once, or one after the other."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import equinox as eqx
 import jax
@@ -86,9 +86,9 @@ class TranslatorConfig:
         )  # fmt: skip
 
     @classmethod
-    def paper(cls, **fields) -> Self:
+    def paper(cls, **fields: Any) -> Self:
         """The size of Li et al. (2024): a Transformer-base of 67 million parameters."""
-        sizes = {
+        sizes: dict[str, Any] = {
             "vocab": 32128, "encoder_layers": 6, "decoder_layers": 6, "heads": 8, "width": 512,
             "mlp_width": 2048, "max_length": 256, "lengths": 128, "positions": "relative",
             "bias": False, "dropout": 0.1,

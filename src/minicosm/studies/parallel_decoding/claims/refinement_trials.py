@@ -16,7 +16,8 @@ from ...common.checks import Results
 DATA = ("distilled", "peaked", "undistilled")
 CAUSAL = ", token by token"
 KEPT = "distilled, 85% kept"
-PLAIN = "distilled, no positional attention"
+PLAIN = "undistilled, no positional attention"
+ONE_STAGE = "undistilled, one stage"
 EXACT = "exact, {}"
 BLIND = "exact, {}, input ignored"
 
@@ -24,11 +25,13 @@ ARMS: dict[str, dict[str, Any]] = {
     **{data: {"data": data} for data in DATA},
     **{f"{data}{CAUSAL}": {"data": data, "causal": True} for data in DATA},
     KEPT: {"keep": 0.85},
-    PLAIN: {"positional": False},
+    ONE_STAGE: {"data": "undistilled", "stages": 1},
+    PLAIN: {"data": "undistilled", "positional": False},
 }
+# Compiling is nearly all that the smallest profile costs: its arms are two programs.
 SMOKE = {
     "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,
-    "layers": 1, "warmup": 5, "rejecters": ("none",),
+    "layers": 1, "warmup": 5, "rejecters": (), "candidates": 1, "stages": 1, "positional": False,
 }  # fmt: skip
 PAPER = {
     "steps": 500_000, "batch": 2048, "tests": 3000, "width": 512, "heads": 8, "mlp_width": 2048,
@@ -51,11 +54,11 @@ def translators(*names: str, exact: Iterable[str] = ()) -> Trials:
         for option, given in (("seeds", seeds), ("steps", steps)):
             if given is not None and given < 2:
                 raise ValueError(f"{option} is {given}; it must be at least 2")
-        changed = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}[profile]
+        changed: dict[str, Any] = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}[profile]
         chosen = {"seeds": seeds, "steps": steps}
         given = changed | {name: value for name, value in chosen.items() if value is not None}
         found = {name: Trial(run, Refining(**(ARMS[name] | given), seed=seed)) for name in names}
-        sizes = {name: given[name] for name in ("tests", "seeds") if name in given}
+        sizes = {name: given[name] for name in ("tests", "seeds", "candidates") if name in given}
         for data in exact:
             for label, keep in ((EXACT, 0.15), (BLIND, 0.0)):
                 config = references.Exact(data, keep, seed=seed, **sizes)  # type: ignore[arg-type]

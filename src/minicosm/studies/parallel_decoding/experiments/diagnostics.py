@@ -11,6 +11,7 @@ from jaxtyping import Int
 from minicosm.models.exact_translator import ExactRefiner
 from minicosm.models.translator import Translator
 from minicosm.theory.masking import dependence
+from minicosm.worlds import Fertility
 
 CHUNK = 50  # rows that are read at once
 
@@ -50,46 +51,67 @@ def _weights(model, source, visible, inputs, lengths):
     return jax.lax.map(one, rows, batch_size=CHUNK)
 
 
-def lengths(model: Any, tests: Any) -> dict[str, float]:
-    """How far the predicted law of the length is from the exact one, in total variation."""
-    exact = ExactRefiner(tests.world)
-
-    def one(model, source, visible):
-        return jax.nn.softmax(model.length_logits(model.encode(source, visible)))
-
-    def all_rows(model):
-        return jax.vmap(lambda s, v: one(model, s, v))(
-            jnp.asarray(tests.source), jnp.asarray(tests.visible)
-        )
-
-    p, q = (np.asarray(eqx.filter_jit(all_rows)(m)) for m in (model, exact))
-    return {"length_tv": float(np.abs(p - q).sum(axis=1).mean() / 2)}
-
-
-def laws(model: Any, tests: Any, inputs: Int[np.ndarray, "n T"]) -> dict[str, float]:
-    """One pass on noise, with the true length: the mean total variation between the model's law of a
-    token and the exact marginal, and between the exact posterior given the noise and the marginal."""
-    marginal = ExactRefiner(tests.world)
-    rows = tuple(
-        map(jnp.asarray, (tests.source, tests.visible, inputs, tests.lengths, tests.target))
+def lengths(model: Any, tests: Any, count: int) -> tuple[Int[np.ndarray, "n K"], float]:
+    """The `count` most likely lengths of every target, and how far the predicted law of the length is
+    from the exact one, in total variation."""
+    p, q = (
+        np.asarray(_length_laws(one, tests.source, tests.visible))
+        for one in (model, ExactRefiner(tests.world))
     )
-    found = _laws(model, marginal, rows)
-    tv, right, best = (float(x) for x in found)
-    return {"law_tv": tv, "one_pass_accuracy": right, "marginal_accuracy": best}
+    best = np.argsort(-p, axis=1, kind="stable")[:, :count] + 1
+    return best.astype(np.int32), float(np.abs(p - q).sum(axis=1).mean() / 2)
 
 
 @eqx.filter_jit
-def _laws(model, marginal, rows):
+def _length_laws(model, source, visible):
+    def one(source, visible):
+        return jax.nn.softmax(model.length_logits(model.encode(source, visible)))
+
+    return jax.vmap(one)(jnp.asarray(source), jnp.asarray(visible))
+
+
+def uncertainty(
+    world: Fertility, source_lengths: Int[np.ndarray, " n"], lengths: Int[np.ndarray, " n"]
+) -> tuple[float, int]:
+    """What a product law that knows the length leaves open: the entropies of the exact marginals, summed
+    over positions, mean over rows in nats; and how many rows have a length that their source cannot
+    have, which are left out."""
+    known = {}
+    for L, N in {*zip(source_lengths.tolist(), lengths.tolist(), strict=True)}:
+        law = world.length_law(L)
+        if len(law) > N and law[N] > 0:
+            p = world.product_decoder(L, N)
+            known[L, N] = float(-(p * np.log(np.where(p > 0, p, 1))).sum())
+    rows = zip(source_lengths.tolist(), lengths.tolist(), strict=True)
+    found = [known[row] for row in rows if row in known]
+    mean = float(np.mean(found)) if found else float("nan")
+    return mean, len(lengths) - len(found)
+
+
+def laws(model: Any, tests: Any, inputs: Int[np.ndarray, "n T"], keep: float) -> dict[str, float]:
+    """One pass on noise, with the true length: the mean total variation of the model's law of a token
+    from the exact marginal, and from the exact posterior given the noise, of which `keep` is thought to
+    be right; and how many tokens each guesses right."""
+    arrays = (tests.source, tests.visible, inputs, tests.lengths, tests.target)
+    models = (model, ExactRefiner(tests.world), ExactRefiner(tests.world, keep))
+    found = _laws(models, tuple(map(jnp.asarray, arrays)))
+    names = (
+        "law_tv", "posterior_tv", "one_pass_accuracy", "marginal_accuracy", "posterior_accuracy"
+    )  # fmt: skip
+    return {name: float(value) for name, value in zip(names, found, strict=True)}
+
+
+@eqx.filter_jit
+def _laws(models, rows):
     def one(row):
         source, visible, tokens, length, target = row
         real = jnp.arange(tokens.shape[0]) < length
-        p, q = (
-            jax.nn.softmax(m.decode(tokens, m.encode(source, visible), real))
-            for m in (marginal, model)
+        law, *exact = (
+            jax.nn.softmax(m.decode(tokens, m.encode(source, visible), real)) for m in models
         )
-        away = jnp.abs(p - q).sum(axis=1) / 2
-        right, best = (jnp.sum(real & (jnp.argmax(law, axis=1) == target)) for law in (q, p))
-        return jnp.sum(jnp.where(real, away, 0)), right, best, length
+        away = [jnp.sum(jnp.where(real[:, None], jnp.abs(law - p), 0)) / 2 for p in exact]
+        right = [jnp.sum(real & (jnp.argmax(p, axis=1) == target)) for p in (law, *exact)]
+        return *away, *right, length
 
     sums = jax.tree.map(jnp.sum, jax.lax.map(one, rows, batch_size=CHUNK))
     return tuple(part / sums[-1] for part in sums[:-1])

@@ -52,9 +52,11 @@ class Teacher(eqx.Module):
 
 @lru_cache
 def world_of(data: Data) -> Fertility:
+    """The world of which the targets are drawn."""
     return Fertility(LAWS[data])
 
 
 @lru_cache
 def pairs_of(data: Data) -> Teacher:
+    """What is trained on."""
     return Teacher(world_of(data), replace=data == "distilled")

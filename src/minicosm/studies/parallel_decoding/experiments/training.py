@@ -14,7 +14,15 @@ import numpy as np
 import optax
 
 from minicosm.decoding.beam import beam
-from minicosm.decoding.refinement import Refinement, constant, keep_all, linear, refine
+from minicosm.decoding.refinement import (
+    Refinement,
+    Rejecter,
+    constant,
+    keep_all,
+    linear,
+    refine,
+    stutter,
+)
 from minicosm.lab import Progress, TrialResult
 from minicosm.models.translator import Translator, TranslatorConfig
 from minicosm.theory.masking.dependence import stutter_rate
@@ -28,7 +36,7 @@ from .teachers import Data, pairs_of, world_of
 
 PASSES = (1, 2, 4, 10)
 REJECTERS = {"none": keep_all, "linear": linear, "constant": constant(0.25)}
-MAIN = 4  # passes at which attention is looked at
+MAIN = 4  # after so many passes attention is looked at
 SHOWN = 3  # sources whose passes are kept for the picture
 
 
@@ -72,7 +80,7 @@ class Tests:
     def __init__(self, data: Data, seed: int, count: int):
         pairs = pairs_of(data)
         keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77), count)
-        drawn = jax.jit(jax.vmap(pairs.sample))(keys)
+        drawn = _drawn(pairs, keys)
         self.world = world_of(data)
         self.source, self.source_lengths, self.target, self.lengths = map(np.asarray, drawn)
         self.visible = np.arange(self.source.shape[1]) < self.source_lengths[:, None]
@@ -89,19 +97,31 @@ class Tests:
         return float((np.asarray(tokens) == self.target)[real].mean())
 
 
+@eqx.filter_jit
+def _drawn(pairs, keys):
+    return jax.vmap(pairs.sample)(keys)
+
+
+@eqx.filter_jit
+def _fresh(shape: TranslatorConfig, keys):
+    return eqx.filter_vmap(lambda key: Translator(shape, key=key))(keys)
+
+
 def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
     """Train all seeds together, then decode and measure each."""
     start_key, train_key, test_key = jax.random.split(jax.random.key(config.seed), 3)
     shape = shape_of(config)
-    models = eqx.filter_vmap(lambda key: Translator(shape, key=key))(
-        jax.random.split(start_key, config.seeds)
-    )
+    models = _fresh(shape, jax.random.split(start_key, config.seeds))
     pairs = pairs_of(config.data)
     if config.causal:
         objective = TranslationObjective(pairs, batch=config.batch)
     else:
         objective = RefinementObjective(
-            pairs, batch=config.batch, stages=config.stages, keep=config.keep, remask=config.remask
+            pairs,
+            batch=config.batch,
+            stages=config.stages,
+            keep=np.asarray(config.keep),
+            remask=config.remask,
         )
     stacked = jax.tree.map(lambda leaf: _for_each(leaf, config.seeds), objective)
     models, history = fit_ensemble(
@@ -158,24 +178,24 @@ def optimiser(config: Refining) -> optax.GradientTransformation:
 def refined(
     model: Any, tests: Tests, key: Any, config: Refining
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Quality for every number of passes; attention at the last of `MAIN`; with the true length given,
-    one hypothesis and its law beside the exact one."""
+    """Quality for every number of passes, and attention in the last of `MAIN`: of the best of several
+    lengths, and with the true length given; the law of the first pass beside the exact one."""
     T = tests.target.shape[1]
-    common: dict[str, Any] = {"steps": PASSES[-1], "longest": T}
-    all_passes = refine(
-        model, tests.source, tests.visible, key, candidates=config.candidates, **common
-    )
+    lengths, length_tv = diagnostics.lengths(model, tests, config.candidates)
+
+    def decoded(lengths: np.ndarray, steps: int = PASSES[-1], rejecter: Rejecter = stutter):
+        common: dict[str, Any] = {"steps": steps, "rejecter": rejecter, "longest": T}
+        return refine(model, tests.source, tests.visible, key, lengths=lengths, **common)
+
+    all_passes, told = decoded(lengths), decoded(tests.lengths[:, None])
     numbers: dict[str, Any] = {
-        "passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES}
+        "length_tv": length_tv,
+        "passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES},
+        "rejecters": {
+            name: of_passes(decoded(lengths, MAIN, REJECTERS[name]), tests)
+            for name in config.rejecters
+        },
     }
-    numbers["rejecters"] = {}
-    for name in config.rejecters:
-        found = refine(
-            model, tests.source, tests.visible, key, candidates=config.candidates, steps=MAIN,
-            longest=T, rejecter=REJECTERS[name],
-        )  # fmt: skip
-        numbers["rejecters"][name] = of_passes(found, tests)
-    told = refine(model, tests.source, tests.visible, key, lengths=tests.lengths[:, None], **common)
     rows = np.arange(len(tests.source))
     for n in PASSES:
         outputs = np.asarray(told.outputs[:, 0, n - 1])
@@ -184,25 +204,26 @@ def refined(
             "told_stutter": stutter_share(outputs, tests.lengths),
             "told_valid": tests.quality(*_clean(told.after(n)))["valid"],
         }
-    chosen = all_passes.after(MAIN)
-    best = np.asarray(chosen.best)
-    last = np.asarray(chosen.hypothesis_passes)[rows, best] - 1
-    numbers |= diagnostics.lengths(model, tests)
-    if isinstance(model, Translator):
-        inputs = np.asarray(chosen.inputs)[rows, best, last]
-        outputs = np.asarray(chosen.outputs)[rows, best, last]
-        lengths = np.asarray(chosen.hypothesis_lengths)[rows, best]
-        numbers["attention"] = diagnostics.attention(model, tests, inputs, outputs, lengths)
-    numbers |= diagnostics.laws(model, tests, np.asarray(told.inputs[:, 0, 0]))
+    for name, found in (("", all_passes.after(MAIN)), ("_told", told.after(MAIN))):
+        best, ran = np.asarray(found.best), np.asarray(found.hypothesis_passes)
+        own = np.asarray(found.hypothesis_lengths)[rows, best]
+        entropy, impossible = diagnostics.uncertainty(tests.world, tests.source_lengths, own)
+        numbers |= {f"entropy{name}": entropy, f"impossible{name}": impossible}
+        if isinstance(model, Translator):
+            at = (rows, best, ran[rows, best] - 1)
+            inputs, outputs = np.asarray(found.inputs)[at], np.asarray(found.outputs)[at]
+            kept = diagnostics.attention(model, tests, inputs, outputs, own)
+            numbers[f"attention{name}"] = kept
+    numbers |= diagnostics.laws(model, tests, np.asarray(told.inputs[:, 0, 0]), config.keep)
     shown = rows[: min(SHOWN, len(rows))]
-    kept = {
+    pictures = {
         "shown_source": tests.source[shown],
         "shown_outputs": np.asarray(told.outputs)[shown, 0],
         "shown_inputs": np.asarray(told.inputs)[shown, 0],
         "shown_lengths": tests.lengths[shown],
         "shown_target": tests.target[shown],
     }
-    return numbers, kept
+    return numbers, pictures
 
 
 def of_passes(found: Refinement, tests: Tests) -> dict[str, float]:
