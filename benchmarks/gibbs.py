@@ -21,7 +21,8 @@ import jax
 import numpy as np
 from scipy.special import gammaln
 
-from minicosm.decoding.gibbs import CliqueGibbs, clique_sweeps, run_chains
+from minicosm.decoding.cliques import block_table, clique_blocks, clique_sweeps
+from minicosm.decoding.gibbs import CliqueGibbs, run_chains
 from minicosm.worlds import CliqueIsing
 
 
@@ -70,6 +71,17 @@ def k_gibbs_by_hand(rng, spins, k, coupling, h):
     return spins
 
 
+def k_gibbs_all_chains(rng, spins, table, k):
+    """The same for all chains at once: random keys choose, a table holds the laws of the number."""
+    hidden = rng.random(spins.shape, dtype=np.float32).argpartition(k - 1, axis=1)[:, :k]
+    hidden = rng.permuted(hidden, axis=1)
+    others = (spins > 0).sum(axis=1) - (np.take_along_axis(spins, hidden, axis=1) > 0).sum(axis=1)
+    up = (table[others] <= rng.random((len(spins), 1))).sum(axis=1)
+    new = np.where(np.arange(k) < np.minimum(up, k)[:, None], 1, -1).astype(spins.dtype)
+    np.put_along_axis(spins, hidden, new, axis=1)
+    return spins
+
+
 def law_error(plus: np.ndarray, world: CliqueIsing) -> float:
     """Standard errors between the mean number of + spins and the exact one."""
     law = np.exp(world.lumped().log_law)
@@ -107,6 +119,9 @@ def main() -> None:
     rows = np.ascontiguousarray(start.T).astype(np.int32)
 
     def ours_together(steps: int):
+        return clique_blocks(key, start, coupling, h, a.k, steps)
+
+    def as_chains(steps: int):
         return run_chains(gibbs, key, rows, steps)
 
     by_rows, by_sums, single = start.astype(float), start.copy(), rows[:50].astype(float)
@@ -116,10 +131,15 @@ def main() -> None:
     for _ in range(4):  # fewer: it is slow, and 4 sweeps forget enough for 50 chains
         one_chain_at_a_time(rng, single, J, h)
     together = np.asarray(ours_together(20 * N // a.k))
-    few = rows[:100].copy()
+    chained = np.asarray(as_chains(20 * N // a.k))
+    few, all_rows, table = rows[:100].copy(), rows.copy(), block_table(N, a.k, coupling, h)
+    for _ in range(20 * N // a.k):
+        k_gibbs_all_chains(rng, all_rows, table, a.k)
     laws = {
         "ours": (np.asarray(ours(30)) > 0).sum(axis=0),
-        "ours, k-Gibbs": (together > 0).sum(axis=1),
+        "ours, k-Gibbs": (together > 0).sum(axis=0),
+        "ours, as chains": (chained > 0).sum(axis=1),
+        "NumPy, k-Gibbs": (all_rows > 0).sum(axis=1),
         "NumPy, rows": (by_rows > 0).sum(axis=0),
         "NumPy, sums": (by_sums > 0).sum(axis=0),
         "NumPy, one chain": (single > 0).sum(axis=1),
@@ -130,10 +150,10 @@ def main() -> None:
         )
 
     jax.block_until_ready(ours(a.sweeps))
-    steps = 10
-    jax.block_until_ready(ours_together(steps))
+    steps = 50
+    jax.block_until_ready((ours_together(steps), as_chains(5)))
     times: dict[str, list[float]] = {
-        name: [] for name in ("ours", "sums", "rows", "single", "k", "K")
+        name: [] for name in ("ours", "sums", "rows", "single", "k", "chain", "all", "K")
     }
     part = 10  # chains of the slowest loop, scaled
     slow = rows[:part].astype(float)
@@ -145,6 +165,8 @@ def main() -> None:
             seconds(lambda: one_chain_at_a_time(rng, slow, J, h)) * chains / part
         )
         times["k"].append(seconds(lambda: ours_together(steps)) / steps)
+        times["chain"].append(seconds(lambda: as_chains(5)) / 5)
+        times["all"].append(seconds(lambda: k_gibbs_all_chains(rng, all_rows, table, a.k)))
         times["K"].append(
             seconds(lambda: k_gibbs_by_hand(rng, few, a.k, coupling, h)) * chains / len(few)
         )
@@ -166,6 +188,12 @@ def main() -> None:
     )
     print(f"k-Gibbs, k = {a.k}: one step of all chains")
     print(f"  ours                           {1e3 * best['k']:9.2f} ms")
+    print(
+        f"  ours, `CliqueGibbs` under vmap {1e3 * best['chain']:9.2f} ms   ({ratio('chain', 'k'):.1f} x)"
+    )
+    print(
+        f"  NumPy, all chains at once      {1e3 * best['all']:9.2f} ms   ({ratio('all', 'k'):.1f} x)"
+    )
     print(f"  NumPy, chain after chain       {1e3 * best['K']:9.2f} ms   ({ratio('K', 'k'):.1f} x)")
 
 

@@ -1,12 +1,14 @@
 """Samplers against the rows of exact kernels, which share no code with them."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
-from minicosm.decoding import gibbs
+from minicosm.decoding import cliques, gibbs
 from minicosm.theory.masking import hitting, kernels, lumped
 from minicosm.worlds import CliqueIsing, Joint, MaskLaw
 from minicosm.worlds.counterexamples import independent_bits
@@ -90,8 +92,30 @@ def test_sweeps_are_a_product_of_single_updates():
         one[members[:, :, None], members[:, None, :]] = (p / p.sum(axis=1, keepdims=True))[:, None]
         sweep = sweep @ one
     starts = np.tile([[-1], [1], [-1]], (1, CHAINS))
-    spins = np.asarray(gibbs.clique_sweeps(jax.random.key(0), starts, 0.4, 0.2, 2))
+    spins = np.asarray(cliques.clique_sweeps(jax.random.key(0), starts, 0.4, 0.2, 2))
     follows(joint.number((spins.T + 1) // 2), (sweep @ sweep)[0b010])
+
+
+@pytest.mark.parametrize(("k", "few"), [(2, 32), (5, 32), (3, 0)])
+def test_blocks_of_many_chains_step_as_the_kernel(k, few, monkeypatch):
+    """Places drawn, and, for k = 3, spins gone through: another k is another program."""
+    monkeypatch.setattr(cliques, "FEW", few)
+    joint = CliqueIsing(5, 5, 0.3, 0.2).ising().joint()
+    starts = np.tile([[-1], [-1], [1], [1], [-1]], (1, CHAINS))
+    spins = np.asarray(cliques.clique_blocks(jax.random.key(k), starts, 0.3, 0.2, k, 2))
+    P = kernels.k_gibbs(joint, k)
+    follows(joint.number((spins.T + 1) // 2), (P @ P)[0b00110])
+
+
+def test_places_are_uniform_in_every_order():
+    """Three of four places: all 24 ordered choices alike, none with a place twice."""
+    random = tuple(jax.random.bits(jax.random.key(2), (4, CHAINS)))
+    places = np.asarray(jax.jit(lambda words: cliques.ordered_places(words, 4, 3)[0])(random))
+    codes = places[0] * 16 + places[1] * 4 + places[2]
+    law = np.zeros(64)
+    for a, b, c in itertools.permutations(range(4), 3):
+        law[a * 16 + b * 4 + c] = 1 / 24
+    follows(codes, law)
 
 
 def test_hitting_steps_have_the_exact_mean():
@@ -132,7 +156,7 @@ def test_random_words_are_those_of_the_reference():
     """The first outputs of the authors' C program for the state 1, 2, 3, 4."""
     state, found = tuple(jnp.array([word], jnp.uint32) for word in (1, 2, 3, 4)), []
     for _ in range(3):
-        bits, state = gibbs.xoshiro(state)
+        bits, state = cliques.xoshiro(state)
         found.append(int(bits[0]))
     assert found == [641, 1573767, 3222811527]
 
@@ -143,6 +167,10 @@ def test_random_words_are_those_of_the_reference():
     [
         (lambda: gibbs.CliqueGibbs(CliqueIsing(5, 3, 0.4, 0.1), 6), r"k is 6; .* 1..5"),
         (lambda: gibbs.CliqueGibbs(CliqueIsing(3, 3, 0.4, [0, 0, 1]), 1), "must be equal"),
+        (
+            lambda: cliques.clique_blocks(jax.random.key(0), np.ones((3, 2), int), 1.0, 0.0, 4, 1),
+            r"k is 4; .* 1..3",
+        ),
         (
             lambda: gibbs.BlockDynamics(independent_bits(14, 0.5), MaskLaw.bernoulli(14, 0.5)),
             "entries; at most .*CliqueGibbs",

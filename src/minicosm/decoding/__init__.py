@@ -2,8 +2,10 @@
 
 from .ancestral import Ancestral
 from .backtracking import Backtracking
+from .beam import Beams, beam
 from .blocks import BlockBestOfN
 from .engine import Sampler, sample
+from .refinement import Refinement, refine
 from .settings import Draw
 from .tokenwise import ActionLevelRejection, TokenwiseRejection, ValueGuided, VerifierEnumeration
 from .trace import PADDING, Status, Trace
@@ -24,6 +26,7 @@ __all__ = [
     "ActionLevelRejection",
     "Ancestral",
     "Backtracking",
+    "Beams",
     "BestOfN",
     "BlockBestOfN",
     "CallableVerifier",
@@ -31,6 +34,7 @@ __all__ = [
     "DyckVerifier",
     "ProbeVerifier",
     "RandomVerifier",
+    "Refinement",
     "Rejection",
     "Sampler",
     "Status",
@@ -40,7 +44,9 @@ __all__ = [
     "Truncated",
     "ValueGuided",
     "VerifierEnumeration",
+    "beam",
     "distinct_prefixes",
+    "refine",
     "sample",
     "truncate",
 ]

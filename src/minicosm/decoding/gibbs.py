@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 from scipy.special import gammaln
 
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.clique_ising import CliqueIsing
 from minicosm.worlds.joint import Joint
 from minicosm.worlds.masks import MaskLaw
@@ -218,57 +218,3 @@ def hitting_steps(
     arrived = jax.vmap(target)(starts)
     zero = jnp.zeros(starts.shape[0], jnp.int32)
     return jax.lax.while_loop(go, step, (jnp.int32(0), starts, zero, arrived, key))[2]
-
-
-@eqx.filter_jit
-def clique_sweeps(
-    key: PRNGKeyArray,
-    spins: Int[AnyArray, "N chains"],
-    coupling: float | Float[Array, ""],
-    field: float | Float[Array, ""],
-    sweeps: int,
-) -> Int[Array, "N chains"]:
-    """Sweeps of single-spin Gibbs updates over a clique, spin by spin in order, for many chains.
-
-    A spin's law depends on the others only through their sum, which is kept: an update costs one
-    comparison of a uniform with a number from a table of N + 1 probabilities.
-    """
-    N, chains = spins.shape
-    check_count("sweeps", sweeps)
-    others = 2.0 * jnp.arange(N) - (N - 1)  # sum of the other spins, by their number of +
-    up = jax.nn.sigmoid(2 * (field + coupling * others)).astype(jnp.float32)
-
-    def site(carry, row):
-        total, random = carry
-        rest = total - row
-        bits, random = xoshiro(random)
-        row = (unit(bits) < up[rest]).astype(jnp.int32)
-        return (rest + row, random), row
-
-    def sweep(carry, _):
-        rows, inner = carry
-        inner, rows = jax.lax.scan(site, inner, rows)
-        return (rows, inner), None
-
-    rows = (jnp.asarray(spins, jnp.int32) + 1) // 2
-    random = tuple(jax.random.bits(key, (4, chains)))
-    (rows, _), _ = jax.lax.scan(sweep, (rows, (rows.sum(axis=0), random)), length=sweeps)
-    return 2 * rows - 1
-
-
-Words = tuple[UInt32[Array, " n"], UInt32[Array, " n"], UInt32[Array, " n"], UInt32[Array, " n"]]
-
-
-def xoshiro(state: Words) -> tuple[UInt32[Array, " n"], Words]:
-    """The next 32 bits of xoshiro128++ (Blackman and Vigna 2021), one stream per entry.
-
-    JAX's own bits, with which the streams begin, would be four fifths of the time of a sweep.
-    """
-    a, b, c, d = state
-    bits = _rotated(a + d, 7) + a
-    c, d = c ^ a, d ^ b
-    return bits, (a ^ d, b ^ c, c ^ (b << 9), _rotated(d, 11))
-
-
-def _rotated(word, by: int):
-    return (word << by) | (word >> (32 - by))

@@ -5,6 +5,7 @@ from .config import TransformerConfig
 from .hugging_face import export_bert
 from .protocols import CausalLM, Generator, MaskedLM, Verifier
 from .transformer import Trace, Transformer
+from .translator import Memory, Translator, TranslatorConfig
 from .weights import from_arrays, load, save, to_arrays
 
 __all__ = [
@@ -12,9 +13,12 @@ __all__ = [
     "CausalLM",
     "Generator",
     "MaskedLM",
+    "Memory",
     "Trace",
     "Transformer",
     "TransformerConfig",
+    "Translator",
+    "TranslatorConfig",
     "Verifier",
     "export_bert",
     "from_arrays",

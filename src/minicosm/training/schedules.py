@@ -89,6 +89,16 @@ def adamw(
 
 
 @cache
+def adafactor(
+    peak: float, steps: int, warmup: int, *, floor: float = 1e-5
+) -> optax.GradientTransformation:
+    """Adafactor as T5X sets it (relative steps, factored second moments that decay as `1 - t^-0.8`,
+    no momentum), with a rate from `floor` to `peak` over `warmup` steps and back along a half cosine."""
+    schedule = optax.warmup_cosine_decay_schedule(floor, peak, min(warmup, steps), steps, floor)
+    return optax.adafactor(schedule, decay_rate=0.8, clipping_threshold=1.0)
+
+
+@cache
 def muon(
     peak: float, steps: int, warmup: int, *, rest: float, decay: Decay = "cosine"
 ) -> optax.GradientTransformation:

@@ -7,7 +7,10 @@ from .claims import estimation  # noqa: F401
 from .claims import chains  # noqa: F401
 from .claims import parallel  # noqa: F401
 from .claims import modes  # noqa: F401
+from .claims import printed  # noqa: F401
 from .claims import other_worlds  # noqa: F401
+from .claims import refinement  # noqa: F401
+from .claims import text  # noqa: F401
 
 # isort: on
 from .study import STUDY

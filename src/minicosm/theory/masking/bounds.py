@@ -73,6 +73,24 @@ def pointwise_gap(
     return gap, fails + 2 * exp(-2 * t**2 / (examples * log_margin**2))
 
 
+def corollary_choice(
+    length: int, vocab: int, log_margin: float, masks_per_example: int, examples: int, delta: float
+) -> tuple[float, float]:
+    """e and t with which Lemma 4.3.5 gives Corollary 4.3.1: `e = sqrt(2^(N-1) |Omega|^N / (m delta))`
+    (print has the exponent 3N - 1 here) and `t = sqrt(n ln(4 / delta) / 2) ln(1 / beta)`."""
+    e = sqrt(2.0 ** (length - 1) * vocab**length / (masks_per_example * delta))
+    return e, sqrt(examples * log(4 / delta) / 2) * log_margin
+
+
+def corollary_gap(
+    length: int, vocab: int, log_margin: float, masks_per_example: int, examples: int, delta: float
+) -> float:
+    """Corollary 4.3.1: with probability `1 - delta`, `|L_hat - L_tilde|` is below
+    `(sqrt(2^(3N-1) |Omega|^N / (m delta)) + sqrt(ln(4 / delta) / (2n))) ln(1 / beta)`."""
+    masks = sqrt(2.0 ** (3 * length - 1) * vocab**length / (masks_per_example * delta))
+    return (masks + sqrt(log(4 / delta) / (2 * examples))) * log_margin
+
+
 # -- Assumption 4.1.5, Propositions 4.1.4 and 4.1.5, Corollary 4.1.1 -------------------------------
 
 

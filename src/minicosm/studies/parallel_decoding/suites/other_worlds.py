@@ -6,8 +6,8 @@ import jax
 import numpy as np
 
 from minicosm.lab import Progress, TrialResult
+from minicosm.theory.masking import dependence, kernels, mixing, transformers
 from minicosm.theory.masking import information as info
-from minicosm.theory.masking import kernels, mixing, transformers
 from minicosm.worlds import HMM, CompleteDyck, Dyck
 from minicosm.worlds.fertility import Fertility
 from minicosm.worlds.joint import Joint
@@ -79,8 +79,8 @@ def _translation(ledger: Ledger) -> None:
                 found = world.posterior(L, N)
                 laws = found.tokens.reshape(N, -1)
                 best = laws.argmax(axis=1)
-                same = best[1:] == best[:-1]
-                away = np.abs(found.alignment[1:] - found.alignment[:-1]).sum(axis=1) / 2
+                same = dependence.stutter_pairs(best[None], np.array([N]))[0]
+                away = dependence.neighbour_tv(found.alignment)
                 sums += p * np.array([(~same).sum(), same.sum()])
                 apart += p * np.array([away[~same].sum(), away[same].sum()])
                 lost += p * world.total_correlation(L, N)

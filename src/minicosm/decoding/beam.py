@@ -1,0 +1,86 @@
+"""Beam search with a causal translator: the best sequences token by token, with passes counted."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from minicosm.worlds.arrays import AnyArray, check_count
+
+from .trace import PADDING
+
+
+class Beams(NamedTuple):
+    """Targets of a batch, `width` for every source, the best first."""
+
+    tokens: Int[Array, "batch width T"]
+    """Without start and end, padded with `PADDING`."""
+    lengths: Int[Array, "batch width"]
+    log_probs: Float[Array, "batch width"]
+    """Of the whole target, its end included; -inf where there are fewer targets than the beam is wide."""
+    passes: Int[Array, " batch"]
+    """Decoder passes, each over all beams, until no unfinished beam could become the best."""
+
+
+@eqx.filter_jit
+def beam(
+    model: Any,
+    source: Int[AnyArray, "batch S"],
+    visible: Bool[AnyArray, "batch S"],
+    *,
+    width: int = 5,
+    longest: int,
+) -> Beams:
+    """Search for the most likely targets of at most `longest` tokens; width 1 is greedy decoding.
+
+    At every step each beam is followed by every token, and the `width` most likely of all stay. A beam
+    that has ended stays as it is. A row stops when its best beam has ended: log-probabilities only
+    fall, so no other can pass it. (What is returned behind the first beam may then be unfinished.)
+    A beam of `longest` tokens must end.
+    """
+    check_count("width", width)
+    check_count("longest", longest)
+    end = model.vocab
+    memory = jax.vmap(model.encode)(jnp.asarray(source), jnp.asarray(visible))
+    batch, V = jnp.asarray(source).shape[0], end + 1
+
+    def laws(memory, tokens, t):
+        """Log law of the token at place t, for one beam."""
+        inputs = jnp.concatenate([jnp.full(1, end, tokens.dtype), tokens])
+        known = jnp.arange(longest + 1) <= t
+        law = jax.nn.log_softmax(model.decode(inputs, memory, known)[t])
+        return jnp.where((t < longest) | (jnp.arange(V) == end), law, -jnp.inf)
+
+    each = jax.vmap(jax.vmap(laws, (None, 0, None)), (0, 0, None))
+    stay = jnp.where(jnp.arange(V) == end, 0.0, -jnp.inf)
+
+    def body(state):
+        t, tokens, scores, ended, passes, live = state
+        found = each(memory, tokens, t)
+        found = jnp.where(ended[..., None], stay, found)
+        total = (scores[..., None] + found).reshape(batch, -1)
+        best, at = jax.lax.top_k(total, width)
+        parent, token = at // V, at % V
+        take = jax.vmap(lambda rows, which: rows[which])
+        done = take(ended, parent)
+        added = jnp.where(done | (token == end), PADDING, token)
+        place = jnp.minimum(t, longest - 1)
+        kept = take(tokens, parent)
+        longer = jnp.where(t < longest, kept.at[:, :, place].set(added), kept)
+        over = done | (token == end)
+        still = live[:, None]
+        tokens = jnp.where(still[..., None], longer, tokens)
+        scores, ended = jnp.where(still, best, scores), jnp.where(still, over, ended)
+        return t + 1, tokens, scores, ended, passes + live, live & ~ended[:, 0]
+
+    kind = jnp.result_type(float)
+    state = (
+        jnp.int32(0), jnp.full((batch, width, longest), PADDING, jnp.int32),
+        jnp.full((batch, width), -jnp.inf, kind).at[:, 0].set(0.0),
+        jnp.zeros((batch, width), bool), jnp.zeros(batch, jnp.int32), jnp.ones(batch, bool),
+    )  # fmt: skip
+    state = jax.lax.while_loop(lambda s: (s[0] <= longest) & jnp.any(s[5]), body, state)
+    _, tokens, scores, _, passes, _ = state
+    return Beams(tokens, (tokens != PADDING).sum(-1), scores, passes)

@@ -1,0 +1,202 @@
+"""Decoding all positions at once, again and again: iterative refinement of a guessed target."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from minicosm.training.refinement import put_back, repeats
+from minicosm.worlds.arrays import AnyArray, check_count
+
+from .trace import PADDING
+
+
+class Pass(NamedTuple):
+    """One pass over one hypothesis, as a rejecter sees it."""
+
+    tokens: Int[Array, " T"]
+    """The most likely tokens of this pass."""
+    before: Int[Array, " T"]
+    """What the decoder read."""
+    log_probs: Float[Array, " T"]
+    """Of `tokens`, in this pass."""
+    real: Bool[Array, " T"]
+    """False behind the hypothesis's length."""
+    step: Int[Array, ""]
+    """1 for the first pass."""
+    steps: int
+    """The most passes that there may be."""
+    key: PRNGKeyArray
+
+
+Rejecter = Callable[[Pass], Bool[Array, " T"]]
+"""Which tokens of a pass are not taken: the next pass reads there what this one read."""
+
+
+def keep_all(seen: Pass) -> Bool[Array, " T"]:
+    """Reject nothing."""
+    return jnp.zeros_like(seen.real)
+
+
+def stutter(seen: Pass) -> Bool[Array, " T"]:
+    """Reject a token that equals the one before it."""
+    return repeats(seen.tokens)
+
+
+def linear(seen: Pass) -> Bool[Array, " T"]:
+    """Reject the share `1 - step / steps` of tokens that are least likely."""
+    return _least_likely(seen, 1 - seen.step / seen.steps)
+
+
+def constant(share: float) -> Rejecter:
+    """Reject this share of tokens, the least likely ones, after every pass."""
+    if not 0 <= share < 1:
+        raise ValueError(f"share is {share}; it must be at least 0 and less than 1")
+    return lambda seen: _least_likely(seen, share)
+
+
+def _least_likely(seen: Pass, share) -> Bool[Array, " T"]:
+    count = jnp.floor(share * seen.real.sum() + 1e-6)
+    ordered = jnp.argsort(jnp.where(seen.real, seen.log_probs, jnp.inf))
+    return (jnp.argsort(ordered) < count) & seen.real
+
+
+STEADY = (keep_all, stutter)
+"""Rejecters that look at tokens alone: a pass that reads what the last one read repeats it."""
+
+
+class Refinement(NamedTuple):
+    """Targets of a batch and how they came about; K hypotheses for every source, S passes at most."""
+
+    tokens: Int[Array, "batch T"]
+    """The best hypothesis, with repeats of a token dropped, padded with `PADDING`."""
+    lengths: Int[Array, " batch"]
+    best: Int[Array, " batch"]
+    """Which hypothesis."""
+    passes: Int[Array, " batch"]
+    """Decoder passes: those of the hypothesis that ran longest (all run at once)."""
+    hypothesis_passes: Int[Array, "batch K"]
+    """Passes until further ones would change nothing."""
+    hypothesis_lengths: Int[Array, "batch K"]
+    inputs: Int[Array, "batch K S T"]
+    """[..., s, :]: what pass s + 1 read."""
+    outputs: Int[Array, "batch K S T"]
+    """[..., s, :]: its most likely tokens; a hypothesis that has stopped stays as it was."""
+    scores: Float[Array, "batch K S"]
+    """[..., s]: the sum of the log-probabilities of these tokens, divided by `((5 + N) / 6)^alpha`."""
+
+    def after(self, steps: int) -> "Refinement":
+        """What would have come out after at most so many passes."""
+        S = self.outputs.shape[2]
+        if not 1 <= steps <= S:
+            raise ValueError(f"steps is {steps}; it must be from 1 to {S}")
+        outputs, scores = self.outputs[:, :, :steps], self.scores[:, :, :steps]
+        ran = jnp.minimum(self.hypothesis_passes, steps)
+        lengths = self.hypothesis_lengths
+        return _chosen(self.inputs[:, :, :steps], outputs, scores, ran, lengths)
+
+
+@eqx.filter_jit
+def refine(
+    model: Any,
+    source: Int[AnyArray, "batch S"],
+    visible: Bool[AnyArray, "batch S"],
+    key: PRNGKeyArray,
+    *,
+    steps: int,
+    candidates: int = 5,
+    lengths: Int[AnyArray, "batch K"] | None = None,
+    longest: int | None = None,
+    rejecter: Rejecter = stutter,
+    alpha: float = 0.0,
+    start: Int[AnyArray, "batch K T"] | None = None,
+) -> Refinement:
+    """Translate a batch of sources, each as several hypotheses of different lengths.
+
+    The lengths are the `candidates` most likely ones of `model.length_logits`, or those given. A
+    hypothesis starts as uniformly random tokens (or as `start`); a pass replaces all tokens by the most
+    likely ones of `model.decode`. Between passes, those that `rejecter` rejects go back to what the
+    pass had read. Refinement ends after `steps` passes, or when further ones would change nothing: the
+    next would read what the last one read (or, for rejecters that look at more than tokens, a pass
+    returned what it read). The best hypothesis has the highest score in its last pass.
+
+    Row i uses `fold_in(key, i)`: it does not depend on the others.
+    """
+    check_count("steps", steps)
+    check_count("candidates", candidates)
+    T = model.config.lengths if longest is None else check_count("longest", longest)
+    memory = jax.vmap(model.encode)(jnp.asarray(source), jnp.asarray(visible))
+    if lengths is None:
+        known = jax.vmap(model.length_logits)(memory)[:, :T]
+        if candidates > known.shape[1]:
+            raise ValueError(f"candidates is {candidates}; there are only {known.shape[1]} lengths")
+        lengths = jax.lax.top_k(known, candidates)[1] + 1
+    lengths = jnp.asarray(lengths)
+    batch, K = lengths.shape
+    real = jnp.arange(T) < lengths[..., None]
+    keys = jax.vmap(lambda i: jax.random.split(jax.random.fold_in(key, i), K))(jnp.arange(batch))
+    if start is None:
+
+        def draw(key):
+            return jax.random.randint(jax.random.fold_in(key, 0), (T,), 0, model.vocab)
+
+        start = jax.vmap(jax.vmap(draw))(keys)
+    tokens = jnp.where(real, jnp.asarray(start), PADDING).astype(jnp.int32)
+
+    def one_pass(memory, tokens, real, key, step):
+        """One hypothesis: most likely tokens, their score, and what the next pass reads."""
+        law = jax.nn.log_softmax(model.decode(tokens, memory, real))
+        new = jnp.where(real, jnp.argmax(law, axis=-1), PADDING).astype(tokens.dtype)
+        log_probs = jnp.where(real, jnp.max(law, axis=-1), 0)
+        seen = Pass(new, tokens, log_probs, real, step, steps, jax.random.fold_in(key, step))
+        return new, log_probs.sum(), put_back(new, tokens, rejecter(seen) & real)
+
+    over = jax.vmap(jax.vmap(one_pass, (None, 0, 0, 0, None)), (0, 0, 0, 0, None))
+    penalty = ((5 + lengths) / 6) ** alpha
+
+    def body(state):
+        s, tokens, live, ran, inputs, outputs, scores = state
+        new, score, following = over(memory, tokens, real, keys, s + 1)
+        last = jnp.maximum(s - 1, 0)
+        new = jnp.where(live[..., None], new, outputs[:, :, last])
+        score = jnp.where(live, score / penalty, scores[:, :, last])
+        following = jnp.where(live[..., None], following, tokens)
+        inputs, outputs = inputs.at[:, :, s].set(tokens), outputs.at[:, :, s].set(new)
+        changed = following != tokens if rejecter in STEADY else new != tokens
+        ran, moved = ran + live, jnp.any(changed, axis=-1)
+        return s + 1, following, live & moved, ran, inputs, outputs, scores.at[:, :, s].set(score)
+
+    kind = jnp.result_type(float)
+    empty = jnp.full((batch, K, steps, T), PADDING, tokens.dtype)
+    state = (
+        jnp.int32(0), tokens, jnp.ones((batch, K), bool), jnp.zeros((batch, K), jnp.int32),
+        empty, empty, jnp.zeros((batch, K, steps), kind),
+    )  # fmt: skip
+    state = jax.lax.while_loop(lambda st: (st[0] < steps) & jnp.any(st[2]), body, state)
+    done, _, _, ran, inputs, outputs, scores = state
+    late = jnp.arange(steps) >= done  # passes that were not needed repeat the last one
+    held = jnp.where(late, done - 1, jnp.arange(steps))
+    inputs, outputs, scores = inputs[:, :, held], outputs[:, :, held], scores[:, :, held]
+    return _chosen(inputs, outputs, scores, ran, lengths)
+
+
+@eqx.filter_jit
+def _chosen(inputs, outputs, scores, ran, lengths) -> Refinement:
+    """The best hypothesis after the last pass, without its repeats."""
+    best = jnp.argmax(scores[:, :, -1], axis=1)
+    rows = jnp.arange(best.shape[0])
+    tokens, kept = jax.vmap(drop_repeats)(outputs[rows, best, -1], lengths[rows, best])
+    return Refinement(tokens, kept, best, ran.max(axis=1), ran, lengths, inputs, outputs, scores)
+
+
+def drop_repeats(
+    tokens: Int[Array, " T"], length: Int[Array, ""]
+) -> tuple[Int[Array, " T"], Int[Array, ""]]:
+    """The sequence with every token that equals the one before it left out, and its length."""
+    stays = (jnp.arange(tokens.shape[0]) < length) & ~repeats(tokens)
+    at = jnp.where(stays, jnp.cumsum(stays) - 1, tokens.shape[0])
+    packed = jnp.full(tokens.shape[0] + 1, PADDING, tokens.dtype).at[at].set(tokens)
+    return packed[:-1], stays.sum()

@@ -1,0 +1,386 @@
+"""An encoder-decoder Transformer that translates: all positions at once, or one after the other."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
+
+from minicosm.worlds.arrays import AnyArray, check_count, check_tokens
+
+from .config import TransformerConfig
+from .layers import MLP, Attention, Draws, Norm, dropout
+
+TranslatorPositions = Literal["learned", "relative"]
+BUCKETS, FURTHEST = 32, 128  # of relative positions: how many, and from where on they are one
+
+
+@dataclass(frozen=True)
+class TranslatorConfig:
+    """The shape of a `Translator`; a bad value raises `ValueError` when the config is made.
+
+    Layers are pre-norm, `x + f(N(x))`. A layer of the encoder is self-attention and MLP; one of the
+    decoder is self-attention, positional attention, attention to the source and MLP.
+    """
+
+    vocab: int
+    """Number of target tokens."""
+    source_vocab: int | None = None
+    """Number of source tokens; None: both languages share one vocabulary and one embedding."""
+    encoder_layers: int = 2
+    decoder_layers: int = 2
+    heads: int = 4
+    width: int = 64
+    mlp_width: int = 128
+    causal: bool = False
+    """A decoder that reads only what is before it and has a token `vocab` for start and end; without,
+    one that reads all positions and is told how long the target is."""
+    positional_attention: bool = True
+    """In decoder layers, attention whose queries and keys are learned vectors of the positions and whose
+    values are the hidden states (of a causal decoder: of those before)."""
+    positions: TranslatorPositions = "learned"
+    """"learned": a vector for every position is added to the embeddings; "relative": attention among
+    positions of one side has a bias for every head and (bucket of) distance, shared by all layers."""
+    max_length: int = 64
+    """Number of position vectors: the longest source (with its length token) and target."""
+    lengths: int = 32
+    """The longest target that the length predictor knows; 0 leaves the predictor out."""
+    tied: bool = True
+    """Whether the output matrix is the embedding of target tokens."""
+    bias: bool = True
+    """Whether attention, MLP and output have biases."""
+    dropout: float = 0.0
+    init_std: float = 0.02
+    unroll: int = 2
+    """Layers in one iteration of the compiled loop."""
+
+    def __post_init__(self):
+        counts = ("vocab", "encoder_layers", "decoder_layers", "max_length", "unroll", "mlp_width")
+        for name in counts:
+            check_count(name, getattr(self, name))
+        check_count("lengths", self.lengths, least=0)
+        if self.source_vocab is not None:
+            check_count("source_vocab", self.source_vocab)
+        if self.positions not in get_args(TranslatorPositions):
+            raise ValueError(
+                f"positions is {self.positions!r}; it must be one of "
+                f"{', '.join(get_args(TranslatorPositions))}"
+            )
+        if not self.causal and not self.lengths:
+            raise ValueError("lengths is 0; a decoder that is not causal needs a length predictor")
+        if not self.causal and self.lengths > self.max_length:
+            raise ValueError(
+                f"lengths is {self.lengths}; there are only {self.max_length} positions"
+            )
+        self.part(1)  # checks the rest
+
+    def part(self, layers: int) -> TransformerConfig:
+        """What one kind of sublayer, stacked `layers` times, is built from."""
+        return TransformerConfig(
+            self.vocab, layers=layers, heads=self.heads, width=self.width,
+            mlp_width=self.mlp_width, activation="relu", attention_bias=self.bias,
+            mlp_bias=self.bias, dropout=self.dropout, init_std=self.init_std,
+        )  # fmt: skip
+
+    @classmethod
+    def paper(cls, **fields: Any) -> Self:
+        """The size of Li et al. (2024): a Transformer-base of 67 million parameters."""
+        sizes: dict[str, Any] = {
+            "vocab": 32128, "encoder_layers": 6, "decoder_layers": 6, "heads": 8, "width": 512,
+            "mlp_width": 2048, "max_length": 256, "lengths": 128, "positions": "relative",
+            "bias": False, "dropout": 0.1,
+        }  # fmt: skip
+        return cls(**(sizes | fields))
+
+
+class Memory(NamedTuple):
+    """A source as the decoder reads it."""
+
+    rows: Float[Array, "S E"]
+    visible: Bool[AnyArray, " S"]
+    """False for padding."""
+    length: Float[Array, " E"] | None
+    """The encoding of the length token; None without a length predictor."""
+
+
+class TranslatorTrace(NamedTuple):
+    """What the decoder computed on the way to its logits."""
+
+    self_attention: Float[Array, "layers H T T"]
+    """[l, h, i, j]: how much target position i reads from position j; rows sum to one."""
+    cross_attention: Float[Array, "layers H T S"]
+    """[l, h, i, s]: how much it reads from source position s."""
+    logits: Float[Array, "T V"]
+
+
+class Sublayers(eqx.Module):
+    """All layers of one side, stacked along a leading axis; the encoder has no `positional`, `cross`."""
+
+    self_attention: Attention
+    self_norm: Norm
+    positional: Attention | None
+    positional_norm: Norm | None
+    cross: Attention | None
+    cross_norm: Norm | None
+    mlp: MLP
+    mlp_norm: Norm
+
+    def __init__(self, config: TranslatorConfig, draw: Draws, layers: int, *, decoder: bool):
+        part = config.part(layers)
+
+        def norm() -> Norm:
+            return Norm(part, draw.dtype, (layers,))
+
+        with_positional = decoder and config.positional_attention
+        self.self_attention, self.self_norm = Attention(part, draw), norm()
+        self.positional = Attention(part, draw) if with_positional else None
+        self.positional_norm = norm() if with_positional else None
+        self.cross, self.cross_norm = (Attention(part, draw), norm()) if decoder else (None, None)
+        self.mlp, self.mlp_norm = MLP(part, draw), norm()
+
+    def __call__(
+        self,
+        part: TransformerConfig,
+        x: Float[Array, "T E"],
+        visible: Bool[AnyArray, "#T T"] | None,
+        bias: Float[Array, "H T T"] | None,
+        key: PRNGKeyArray | None,
+        positions: Float[AnyArray, "T E"] | None = None,
+        memory: Memory | None = None,
+    ) -> tuple[Float[Array, "T E"], tuple[Float[Array, "H T T"], Float[Array, "H T S"] | None]]:
+        """One layer: the next residual stream, and the weights of self- and cross-attention."""
+        keys = (None,) * 8 if key is None or part.dropout == 0 else jax.random.split(key, 8)
+        rows = self.self_norm(part, x)
+        y, own = attend(self.self_attention, part, rows, rows, rows, visible, bias, keys[0])
+        x = x + dropout(keys[1], part.dropout, y)
+        if self.positional is not None and self.positional_norm is not None:
+            where, rows = jnp.asarray(positions), self.positional_norm(part, x)
+            y, _ = attend(self.positional, part, where, where, rows, visible, None, keys[2])
+            x = x + dropout(keys[3], part.dropout, y)
+        across = None
+        if self.cross is not None and self.cross_norm is not None and memory is not None:
+            rows, seen = self.cross_norm(part, x), jnp.asarray(memory.visible)[None]
+            source = memory.rows
+            y, across = attend(self.cross, part, rows, source, source, seen, None, keys[4])
+            x = x + dropout(keys[5], part.dropout, y)
+        y = self.mlp(part, self.mlp_norm(part, x))
+        return x + dropout(keys[6], part.dropout, y), (own, across)
+
+
+def attend(
+    weights: Attention,
+    part: TransformerConfig,
+    queries: Float[Array, "T E"],
+    keys: Float[Array, "S E"],
+    values: Float[Array, "S E"],
+    visible: Bool[AnyArray, "#T S"] | None,
+    bias: Float[Array, "H T S"] | None,
+    key: PRNGKeyArray | None,
+) -> tuple[Float[Array, "T E"], Float[Array, "H T S"]]:
+    """`y_i = sum_h sum_j softmax_j(scale q_ih . k_jh + bias_hij) v_jh O_h`, where queries, keys and
+    values may come from different rows; and the attention weights."""
+    q, k, v = (_projected(weights, i, rows) for i, rows in enumerate((queries, keys, values)))
+    logits = jnp.einsum("htd,hsd->hts", q * part.scale, k)
+    logits = logits if bias is None else logits + bias
+    if visible is not None:
+        logits = jnp.where(jnp.asarray(visible), logits, jnp.finfo(logits.dtype).min)
+    # Normalised after the values are summed, as in `Attention`: less to compute and to store.
+    highest = jax.lax.stop_gradient(logits.max(-1, keepdims=True))
+    raw = jnp.exp(logits - highest)
+    total = raw.sum(-1, keepdims=True)
+    mixed = jnp.einsum("hts,hsd->htd", dropout(key, part.dropout, raw), v) / total
+    y = jnp.einsum("htd,hde->te", mixed, jnp.asarray(weights.out))
+    return y if weights.out_bias is None else y + weights.out_bias, raw / total
+
+
+def _projected(weights: Attention, which: int, rows: Float[Array, "T E"]) -> Float[Array, "H T D"]:
+    """Queries (0), keys (1) or values (2) of all heads."""
+    y = jnp.einsum("te,ehd->htd", rows, jnp.asarray(weights.qkv)[:, which])
+    return y if weights.qkv_bias is None else y + jnp.asarray(weights.qkv_bias)[which][:, None]
+
+
+class Translator(eqx.Module):
+    """An encoder-decoder over one pair; use `jax.vmap` for batches.
+
+    `encode` reads the source once; `decode` gives the logits of all target positions. A parallel
+    decoder reads a guess of the whole target and says for every position which token stands there; a
+    causal one reads the start token `vocab` and what follows, and says what comes next (`vocab` again
+    is the end). Padding stands behind the end of either side, has any token, and is not `visible`.
+    """
+
+    embedding: Float[AnyArray, "*stack rows E"]
+    source_embedding: Float[AnyArray, "*stack source_vocab E"] | None
+    position_embedding: Float[AnyArray, "*stack max_length E"] | None
+    relative: Float[AnyArray, "*stack 2 buckets H"] | None
+    """Biases of distances, of the encoder and of the decoder."""
+    length_token: Float[AnyArray, "*stack E"] | None
+    length_vectors: Float[AnyArray, "*stack lengths E"] | None
+    encoder: Sublayers
+    encoder_norm: Norm
+    decoder: Sublayers
+    decoder_norm: Norm
+    output: Float[AnyArray, "*stack E V"] | None
+    output_bias: Float[AnyArray, "*stack V"] | None
+    config: TranslatorConfig = eqx.field(static=True)
+
+    def __init__(
+        self, config: TranslatorConfig, *, key: PRNGKeyArray, dtype: DTypeLike | None = None
+    ):
+        """Random weights: N(0, init_std^2), zero biases, norms that begin as plain normalisation."""
+        dtype = jnp.result_type(float) if dtype is None else dtype
+        width, std, rows = config.width, config.init_std, config.vocab + config.causal
+        part = config.part(1)
+        attention, inner = 4 * width * part.heads * part.size_of_head, 2 * width * config.mlp_width
+        in_layers = config.encoder_layers * (attention + inner)
+        in_layers += config.decoder_layers * (3 * attention + inner)
+        outside = 2 * rows + (config.source_vocab or 0) + config.max_length + config.lengths + 1
+        draw = _Draws(in_layers + width * outside, dtype, key=key)
+        learned = config.positions == "learned"
+        self.config = config
+        self.embedding = draw(rows, width, std=std)
+        own = config.source_vocab
+        self.source_embedding = None if own is None else draw(own, width, std=std)
+        with_vectors = learned or config.positional_attention
+        self.position_embedding = draw(config.max_length, width, std=std) if with_vectors else None
+        self.relative = None if learned else jnp.zeros((2, BUCKETS, config.heads), dtype)
+        self.length_token = draw(width, std=std) if config.lengths else None
+        self.length_vectors = draw(config.lengths, width, std=std) if config.lengths else None
+        self.encoder = Sublayers(config, draw, config.encoder_layers, decoder=False)
+        self.decoder = Sublayers(config, draw, config.decoder_layers, decoder=True)
+        self.encoder_norm, self.decoder_norm = Norm(part, dtype), Norm(part, dtype)
+        self.output = None if config.tied else draw(width, rows, std=std)
+        self.output_bias = jnp.zeros(rows, dtype) if config.bias else None
+
+    @property
+    def vocab(self) -> int:
+        return self.config.vocab
+
+    def encode(
+        self,
+        source: Int[AnyArray, " S"],
+        visible: Bool[AnyArray, " S"] | None = None,
+        *,
+        key: PRNGKeyArray | None = None,
+    ) -> Memory:
+        """Read a source, with the length token in front if the model predicts lengths."""
+        config, table = self.config, self.source_embedding
+        vocab = config.vocab if config.source_vocab is None else config.source_vocab
+        source, visible = _checked(source, visible, vocab)
+        rows = jnp.asarray(self.embedding if table is None else table)[source]
+        seen = visible
+        if self.length_token is not None:
+            rows = jnp.concatenate([jnp.asarray(self.length_token)[None], rows])
+            seen = jnp.concatenate([jnp.ones(1, bool), visible])
+        x = self._run(self.encoder, self.encoder_norm, rows, seen, key)[0]
+        if self.length_token is None:
+            return Memory(x, visible, None)
+        return Memory(x[1:], visible, x[0])
+
+    def length_logits(self, memory: Memory) -> Float[Array, " lengths"]:
+        """Unnormalised log law of the target's length; entry i is length i + 1."""
+        if memory.length is None:
+            raise ValueError("this model has no length predictor; give its config lengths >= 1")
+        return jnp.asarray(self.length_vectors) @ memory.length
+
+    def decode(
+        self,
+        tokens: Int[AnyArray, " T"],
+        memory: Memory,
+        visible: Bool[AnyArray, " T"] | None = None,
+        *,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "T V"]:
+        """Unnormalised log laws: of each position's own token, or of the next one if causal."""
+        return self._decode(tokens, memory, visible, key)[0]
+
+    def trace(
+        self,
+        tokens: Int[AnyArray, " T"],
+        memory: Memory,
+        visible: Bool[AnyArray, " T"] | None = None,
+    ) -> TranslatorTrace:
+        """Attention weights of all layers and heads of the decoder, and the logits."""
+        logits, (own, across) = self._decode(tokens, memory, visible, None)
+        return TranslatorTrace(own, across, logits)
+
+    def _decode(self, tokens, memory, visible, key):
+        config = self.config
+        tokens, visible = _checked(tokens, visible, config.vocab + config.causal)
+        rows = jnp.asarray(self.embedding)[tokens]
+        x, weights = self._run(self.decoder, self.decoder_norm, rows, visible, key, memory)
+        logits = x @ (jnp.asarray(self.embedding).T if self.output is None else self.output)
+        return logits if self.output_bias is None else logits + self.output_bias, weights
+
+    def _run(self, layers: Sublayers, norm: Norm, rows, visible, key, memory: Memory | None = None):
+        """Positions, all layers of one side and its last norm."""
+        config, length = self.config, rows.shape[0]
+        causal = memory is not None and config.causal
+        limited = config.positions == "learned" or (
+            memory is not None and config.positional_attention
+        )
+        if limited and length > config.max_length:
+            raise ValueError(
+                f"the sequence has {length} positions, length token included; "
+                f"this model has {config.max_length} position vectors"
+            )
+        where = None
+        if self.position_embedding is not None:
+            where = jnp.asarray(self.position_embedding)[:length]
+        x = rows + where if config.positions == "learned" else rows
+        bias = None
+        if self.relative is not None:
+            buckets = relative_buckets(length, causal=causal)
+            table = jnp.asarray(self.relative)[0 if memory is None else 1]
+            bias = jnp.moveaxis(table[buckets], -1, 0)
+        seen = jnp.asarray(visible)[None]
+        if causal:
+            seen = seen & np.tril(np.ones((length, length), bool))
+        keys = None
+        count = config.encoder_layers if memory is None else config.decoder_layers
+        if key is not None and config.dropout > 0:
+            key, first = jax.random.split(key)
+            x, keys = dropout(first, config.dropout, x), jax.random.split(key, count)
+        part = config.part(count)
+
+        def step(x, layer_and_key):
+            layer, key = layer_and_key
+            return layer(part, x, seen, bias, key, where, memory)
+
+        x, weights = jax.lax.scan(step, x, (layers, keys), unroll=config.unroll)
+        return norm(part, x), weights
+
+
+class _Draws(Draws):
+    """`Draws` of a given count of numbers."""
+
+    def __init__(self, count: int, dtype: DTypeLike, *, key: PRNGKeyArray):
+        self.numbers = jax.random.normal(key, (count,), "float32")
+        self.dtype, self.used = dtype, 0
+
+
+def relative_buckets(length: int, *, causal: bool) -> Int[np.ndarray, "T T"]:
+    """`[i, j]`: the bucket of the distance `j - i`, as in T5.
+
+    A decoder that reads both ways has half of the buckets for each side. Of those of one side, the
+    first half are the distances 0, 1, ..., and the others grow geometrically up to `FURTHEST`, beyond
+    which all distances are one.
+    """
+    ahead = np.arange(length)[None] - np.arange(length)[:, None]
+    side = BUCKETS if causal else BUCKETS // 2
+    away = np.maximum(-ahead, 0) if causal else np.abs(ahead)
+    near = side // 2
+    growth = np.log(np.maximum(away, near) / near) / np.log(FURTHEST / near)
+    far = np.minimum(near + (growth * (side - near)).astype(int), side - 1)
+    bucket = np.where(away < near, away, far)
+    return bucket if causal else bucket + np.where(ahead > 0, side, 0)
+
+
+def _checked(tokens, visible, vocab: int):
+    """Tokens and mask of one side; what is not visible may be any token and is read as token 0."""
+    tokens, visible = check_tokens(tokens, visible, vocab)
+    if visible is None:
+        return jnp.asarray(tokens), jnp.ones(tokens.shape[0], bool)
+    return jnp.where(jnp.asarray(visible), jnp.asarray(tokens), 0), jnp.asarray(visible)

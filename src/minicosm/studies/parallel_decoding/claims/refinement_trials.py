@@ -1,0 +1,93 @@
+"""Which translators the claims need, and how their numbers are read.
+
+A trial trains all seeds of one configuration. Seed i of every arm starts from the same key and is
+measured on the same sources, so arms of one data are compared in pairs.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from minicosm.lab import Estimate, ProfileName, Trial
+
+from ...common.checks import Results
+
+DATA = ("distilled", "peaked", "undistilled")
+CAUSAL = ", token by token"
+KEPT = "distilled, 85% kept"
+PLAIN = "undistilled, no positional attention"
+ONE_STAGE = "undistilled, one stage"
+EXACT = "exact, {}"
+BLIND = "exact, {}, input ignored"
+
+ARMS: dict[str, dict[str, Any]] = {
+    **{data: {"data": data} for data in DATA},
+    **{f"{data}{CAUSAL}": {"data": data, "causal": True} for data in DATA},
+    KEPT: {"keep": 0.85},
+    ONE_STAGE: {"data": "undistilled", "stages": 1},
+    PLAIN: {"data": "undistilled", "positional": False},
+}
+# Compiling is nearly all that the smallest profile costs: its arms are two programs.
+SMOKE = {
+    "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,
+    "layers": 1, "warmup": 5, "rejecters": (), "candidates": 1, "stages": 1, "positional": False,
+}  # fmt: skip
+PAPER = {
+    "steps": 500_000, "batch": 2048, "tests": 3000, "width": 512, "heads": 8, "mlp_width": 2048,
+    "layers": 6, "warmup": 10_000, "dropout": 0.1, "factored": True,
+}  # fmt: skip
+
+Trials = Callable[..., dict[str, Trial]]
+
+
+def translators(*names: str, exact: Iterable[str] = ()) -> Trials:
+    """The trials of these arms, and the exact decoders of the worlds of these data."""
+    exact = tuple(exact)
+
+    def trials(
+        profile: ProfileName, seed: int, *, seeds: int | None = None, steps: int | None = None
+    ) -> dict[str, Trial]:
+        from ..experiments import exact as references
+        from ..experiments.training import Refining, run
+
+        for option, given in (("seeds", seeds), ("steps", steps)):
+            if given is not None and given < 2:
+                raise ValueError(f"{option} is {given}; it must be at least 2")
+        changed: dict[str, Any] = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}[profile]
+        chosen = {"seeds": seeds, "steps": steps}
+        given = changed | {name: value for name, value in chosen.items() if value is not None}
+        found = {name: Trial(run, Refining(**(ARMS[name] | given), seed=seed)) for name in names}
+        sizes = {name: given[name] for name in ("tests", "seeds", "candidates") if name in given}
+        for data in exact:
+            for label, keep in ((EXACT, 0.15), (BLIND, 0.0)):
+                config = references.Exact(data, keep, seed=seed, **sizes)  # type: ignore[arg-type]
+                found[label.format(data)] = Trial(references.run, config)
+        return found
+
+    return trials
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+def of_seeds(results: Results, arm: str, *path: str) -> np.ndarray:
+    """One number of every seed of an arm."""
+    rows = results[arm].numbers["seeds"]
+    for name in path:
+        rows = [row[name] for row in rows]
+    return np.asarray(rows, float)
+
+
+def after(results: Results, arm: str, passes: int, name: str = "valid") -> np.ndarray:
+    """One number of every seed after so many passes."""
+    return of_seeds(results, arm, "passes", str(passes), name)
+
+
+def points(first: np.ndarray, second: np.ndarray) -> Estimate:
+    """The mean difference of shares, seed by seed, in points, with its 95% interval."""
+    return Estimate.of(100 * (first - second))
+
+
+def share(values: np.ndarray) -> Estimate:
+    return Estimate.of(100 * np.asarray(values))

@@ -1,0 +1,170 @@
+"""What a translator is trained on: refining a noisy target in stages, or the next token.
+
+An objective is a loss for `fit`. It draws pairs from anything with `sample(key) -> Translation`: a
+world, a teacher in it, or a fixed corpus (`Pairs`). Metrics are means over tokens, or over pairs.
+"""
+
+from typing import Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from minicosm.models.translator import Translator
+from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.fertility import Translation
+
+from .devices import over_batch
+
+
+@runtime_checkable
+class PairSource(Protocol):
+    """Where sources with their targets come from, padded behind their ends."""
+
+    def sample(self, key: PRNGKeyArray) -> Translation: ...
+
+
+class Pairs(eqx.Module):
+    """A fixed corpus, of which a pair is drawn uniformly."""
+
+    source: Int[AnyArray, "*stack pairs S"]
+    source_length: Int[AnyArray, "*stack pairs"]
+    target: Int[AnyArray, "*stack pairs T"]
+    target_length: Int[AnyArray, "*stack pairs"]
+
+    def sample(self, key: PRNGKeyArray) -> Translation:
+        at = jax.random.randint(key, (), 0, self.source.shape[0])
+        rows = (self.source, self.source_length, self.target, self.target_length)
+        return Translation(*(jnp.asarray(row)[at] for row in rows))
+
+
+class TranslationObjective(eqx.Module):
+    """Next tokens: the mean over target tokens and ends of `- log P(next | source, what is before)`."""
+
+    pairs: PairSource
+    batch: int = eqx.field(static=True, default=64, kw_only=True)
+
+    def __check_init__(self):
+        check_count("batch", self.batch)
+
+    def __call__(
+        self, model: Translator, key: PRNGKeyArray, step: Int[Array, ""] | int
+    ) -> tuple[Float[Array, ""], dict[str, Array]]:
+        keys = over_batch(jax.random.split(key, self.batch))
+        sums = jax.vmap(lambda k: self.one(model, k))(keys)
+        return self.total(jax.tree.map(lambda entry: jnp.sum(entry, axis=0), sums))
+
+    def one(self, model: Translator, key: PRNGKeyArray) -> dict[str, Array]:
+        """The sums of one pair."""
+        draw, drop = jax.random.split(key)
+        pair = self.pairs.sample(draw)
+        T = pair.target.shape[0]
+        end = model.vocab
+        real = jnp.arange(T + 1) <= pair.target_length
+        target = jnp.append(jnp.where(jnp.arange(T) < pair.target_length, pair.target, end), end)
+        inputs = jnp.concatenate([jnp.full(1, end, target.dtype), target[:-1]])
+        memory, drop = _encoded(model, pair, drop)
+        logits = model.decode(inputs, memory, real, key=drop)
+        return _sums(logits, target, real)
+
+    def total(self, sums: dict[str, Array]) -> tuple[Float[Array, ""], dict[str, Array]]:
+        loss = sums["nats"] / sums["tokens"]
+        metrics = {"accuracy": sums["right"] / sums["tokens"], "tokens": sums["tokens"]}
+        return loss, jax.lax.stop_gradient(metrics)
+
+
+class RefinementObjective(TranslationObjective):
+    """Refinement in stages, as in `L = mean_s L_s + L_length`.
+
+    The first input keeps each target token with probability `keep` and has a uniformly random token
+    in its place otherwise. Stage s predicts the target at every position; its most likely tokens are
+    the input of stage s + 1, without a gradient through them. With `remask`, a token equal to the one
+    before it goes back to what this stage read there.
+    """
+
+    stages: int = eqx.field(static=True, default=2, kw_only=True)
+    keep: Float[AnyArray, "*stack"] = eqx.field(
+        default=0.15, kw_only=True, converter=lambda share: np.asarray(share, np.float32)
+    )
+    remask: bool = eqx.field(static=True, default=True, kw_only=True)
+
+    def __check_init__(self):
+        check_count("stages", self.stages)
+        if not ((self.keep >= 0) & (self.keep <= 1)).all():
+            raise ValueError(f"keep is {self.keep}; it must be a probability")
+
+    def one(self, model: Translator, key: PRNGKeyArray) -> dict[str, Array]:
+        draw, noise, drop = jax.random.split(key, 3)
+        pair = self.pairs.sample(draw)
+        real = jnp.arange(pair.target.shape[0]) < pair.target_length
+        tokens = corrupt(noise, pair.target, self.keep, model.vocab)
+        memory, drop = _encoded(model, pair, drop)
+        found = []
+        for stage in range(self.stages):
+            again = None if drop is None else jax.random.fold_in(drop, stage)
+            logits = model.decode(tokens, memory, real, key=again)
+            found.append(_sums(logits, pair.target, real))
+            guess = jnp.argmax(logits, axis=-1).astype(tokens.dtype)
+            tokens = put_back(guess, tokens, repeats(guess)) if self.remask else guess
+        sums = jax.tree.map(lambda *entries: jnp.stack(entries), *found)
+        law = jax.nn.log_softmax(model.length_logits(memory))
+        return sums | {"length": -law[pair.target_length - 1], "pairs": jnp.ones(())}
+
+    def total(self, sums: dict[str, Array]) -> tuple[Float[Array, ""], dict[str, Array]]:
+        stages = sums["nats"] / sums["tokens"]
+        length = sums["length"] / sums["pairs"]
+        right = sums["right"] / sums["tokens"]
+        metrics = {
+            "first_stage": stages[0],
+            "last_stage": stages[-1],
+            "length": length,
+            "accuracy": right[-1],
+            "tokens": sums["tokens"].sum(),
+        }
+        return jnp.mean(stages) + length, jax.lax.stop_gradient(metrics)
+
+
+def corrupt(
+    key: PRNGKeyArray, tokens: Int[Array, " T"], keep: float | Float[AnyArray, ""], vocab: int
+) -> Int[Array, " T"]:
+    """Each token with probability `keep`, a uniformly random one of the vocabulary otherwise."""
+    which, what = jax.random.split(key)
+    random = jax.random.randint(what, tokens.shape, 0, vocab, tokens.dtype)
+    return jnp.where(jax.random.uniform(which, tokens.shape) < keep, tokens, random)
+
+
+def repeats(tokens: Int[Array, "*rows T"]) -> Bool[Array, "*rows T"]:
+    """Whether a token equals the one before it."""
+    first = jnp.zeros((*tokens.shape[:-1], 1), bool)
+    return jnp.concatenate([first, tokens[..., 1:] == tokens[..., :-1]], axis=-1)
+
+
+def put_back(
+    new: Int[Array, "*rows T"], old: Int[Array, "*rows T"], rejected: Bool[Array, "*rows T"]
+) -> Int[Array, "*rows T"]:
+    """The new tokens, and the old ones where these are rejected."""
+    return jnp.where(rejected, old, new)
+
+
+def _encoded(model: Translator, pair: Translation, drop: PRNGKeyArray):
+    """The source as the decoder reads it, and the decoder's dropout key (None without dropout)."""
+    visible = jnp.arange(pair.source.shape[0]) < pair.source_length
+    if model.config.dropout == 0:
+        return model.encode(pair.source, visible), None
+    first, second = jax.random.split(drop)
+    return model.encode(pair.source, visible, key=first), second
+
+
+def _sums(logits, target, real) -> dict[str, Array]:
+    """Cross-entropy, right tokens and tokens, summed over the real positions."""
+    law = jax.nn.log_softmax(logits)
+    at = jnp.where(real, target, 0)
+    chosen = jnp.take_along_axis(law, at[:, None], axis=-1)[:, 0]
+    right = jnp.argmax(logits, axis=-1) == at
+    return {
+        "nats": -jnp.sum(jnp.where(real, chosen, 0)),
+        "right": jnp.sum(right & real).astype(law.dtype),
+        "tokens": jnp.sum(real).astype(law.dtype),
+    }

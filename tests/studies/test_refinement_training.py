@@ -1,0 +1,245 @@
+"""Training translators on a fertility world: teacher, losses, measures and the checks of the claims."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from minicosm.lab import TrialResult
+from minicosm.models import Translator, TranslatorConfig
+from minicosm.studies.parallel_decoding import refinement_figures as figures
+from minicosm.studies.parallel_decoding.claims import refinement as claims
+from minicosm.studies.parallel_decoding.claims.refinement_trials import CAUSAL, DATA
+from minicosm.studies.parallel_decoding.experiments import diagnostics, measures, teachers
+from minicosm.training.refinement import Pairs, RefinementObjective, TranslationObjective, corrupt
+from minicosm.worlds import Fertility
+
+WORLD = Fertility((0.5, 0.3, 0.2), source_vocab=6, shortest=2, longest=4)
+T = WORLD.longest_target
+
+
+@eqx.filter_jit
+def drawn_from(teacher):
+    return jax.vmap(teacher.sample)(jax.random.split(jax.random.key(0), 40))
+
+
+sampled = jax.jit(lambda key: WORLD.sample(key))
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return [np.asarray(part) for part in drawn_from(teachers.Teacher(WORLD, replace=False))]
+
+
+# -- teacher and measures ---------------------------------------------------------------------
+
+
+def test_the_teacher_keeps_source_and_length_and_makes_the_target_most_likely(drawn):
+    source, source_lengths, _, lengths = drawn
+    taught = [np.asarray(part) for part in drawn_from(teachers.Teacher(WORLD, replace=True))]
+    for part in (0, 1, 3):
+        np.testing.assert_array_equal(taught[part], drawn[part])
+    for i in range(40):
+        L, N = source_lengths[i], lengths[i]
+        phrases = WORLD.best_lengths(int(L), int(N))
+        target = [source[i, s] * 3 + o for s, n in enumerate(phrases) for o in range(n)]
+        assert taught[2][i].tolist() == target + [WORLD.vocab] * (T - N)
+    assert not (taught[2] == drawn[2]).all()
+    for i in range(0, 40, 8):  # without the teacher, what the world drew
+        key = jax.random.split(jax.random.key(0), 40)[i]
+        np.testing.assert_array_equal(sampled(key).target, drawn[2][i])
+
+
+def test_likelihoods_of_many_targets_are_those_of_the_world(drawn):
+    """Referee: the world's own recursion, one target at a time; half of the targets are spoilt."""
+    source, source_lengths, target, lengths = (part.copy() for part in drawn)
+    rng = np.random.default_rng(0)
+    for i in range(0, 40, 2):
+        if i % 4:
+            target[i, rng.integers(lengths[i])] = rng.integers(WORLD.vocab)
+        else:
+            lengths[i] -= 1
+    found = measures.log_probs(WORLD, source, source_lengths, target, lengths)
+    expected = [
+        WORLD.log_prob(source[i, : source_lengths[i]], target[i, : lengths[i]]) for i in range(40)
+    ]
+    np.testing.assert_allclose(found, expected)
+    good = np.isfinite(expected)
+    assert 0 < good.sum() < 40
+    told = measures.quality(WORLD, source, source_lengths, target, lengths)
+    assert told.valid == good.mean() and np.isclose(told.log_prob, np.array(expected)[good].mean())
+    assert measures.stutter_share(np.array([[1, 1, 1, 2], [3, 3, 3, 3]]), np.array([4, 2])) == 0.75
+
+
+def test_what_a_known_length_leaves_open():
+    """One word and one token leave nothing open; two words and three tokens, the second and third."""
+    world = Fertility((0.5, 0.5), source_vocab=4, shortest=1, longest=2)
+    rows = np.array([[1, 1], [2, 3], [2, 5]])
+    found, impossible = diagnostics.uncertainty(world, rows[:, 0], rows[:, 1])
+    assert impossible == 1 and np.isclose(found, np.log(2))
+
+
+# -- losses -----------------------------------------------------------------------------------
+
+
+@eqx.filter_jit
+def loss_of(task, model, key):
+    return task(model, key, 0)
+
+
+@eqx.filter_jit
+def passed(model, source, visible, tokens, real):
+    memory = model.encode(source, visible)
+    lengths = model.length_logits(memory) if model.config.lengths else jnp.zeros(1)
+    return model.decode(tokens, memory, real), lengths
+
+
+def law_of(logits):
+    rows = np.asarray(logits, float)
+    return rows - np.log(np.exp(rows).sum(axis=1, keepdims=True))
+
+
+def test_the_loss_is_the_mean_over_stages_and_the_length(drawn):
+    """Referee: the stages one after the other, cross-entropies summed by hand."""
+    i = int(drawn[3].argmax())
+    pair = Pairs(*(part[i : i + 1] for part in drawn))
+    source, L, target, N = (part[i] for part in drawn)
+    config = TranslatorConfig(WORLD.vocab, source_vocab=6, encoder_layers=1, decoder_layers=1,
+                              width=8, heads=2, mlp_width=8, max_length=T, lengths=T)  # fmt: skip
+    model = Translator(config, key=jax.random.key(1))
+    model = eqx.tree_at(lambda m: m.embedding, model, 20 * model.embedding)  # laws far from uniform
+    task = RefinementObjective(pair, batch=1, keep=0.4)
+    key = jax.random.key(7)
+    loss, metrics = loss_of(task, model, key)
+    _, noise, _ = jax.random.split(jax.random.split(key, 1)[0], 3)
+    tokens = np.asarray(corrupt(noise, jnp.asarray(target), 0.4, WORLD.vocab))
+    stages, repeated = [], 0
+    for _ in range(2):
+        logits, lengths = passed(model, source, np.arange(4) < L, tokens, np.arange(T) < N)
+        law = law_of(logits)
+        stages.append(-law[np.arange(N), target[:N]].mean())
+        guess = law.argmax(axis=1)
+        same = np.append(False, guess[1:] == guess[:-1])
+        tokens, repeated = np.where(same, tokens, guess), repeated + same[:N].sum()
+    assert repeated  # so that putting back matters
+    length = -law_of(lengths[None])[0, N - 1]
+    np.testing.assert_allclose(loss, np.mean(stages) + length, rtol=1e-5)
+    np.testing.assert_allclose([metrics["first_stage"], metrics["last_stage"]], stages, rtol=1e-5)
+
+
+def test_the_loss_of_next_tokens_has_the_end_and_no_padding(drawn):
+    pair = Pairs(*(part[:1] for part in drawn))
+    source, L, target, N = (part[0] for part in drawn)
+    config = TranslatorConfig(WORLD.vocab, source_vocab=6, encoder_layers=1, decoder_layers=1, width=8,
+                              heads=2, mlp_width=8, max_length=T + 1, lengths=0, causal=True)  # fmt: skip
+    model = Translator(config, key=jax.random.key(1))
+    loss, metrics = loss_of(TranslationObjective(pair, batch=1), model, jax.random.key(7))
+    inputs = np.array([WORLD.vocab, *target[:N]])
+    law = law_of(passed(model, source, np.arange(4) < L, inputs, np.ones(N + 1, bool))[0])
+    expected = -law[np.arange(N + 1), [*target[:N], WORLD.vocab]].mean()
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    assert metrics["tokens"] == N + 1
+
+
+def test_noise_keeps_the_share_that_it_says():
+    tokens = jnp.full(20_000, 3)
+    found = np.asarray(corrupt(jax.random.key(0), tokens, 0.15, 10))
+    assert abs((found == 3).mean() - (0.15 + 0.085)) < 0.01
+    counts = np.bincount(found, minlength=10)[[0, 1, 2, 4, 5, 6, 7, 8, 9]]
+    assert counts.min() > 0.9 * 1700 and counts.max() < 1.1 * 1700
+    with pytest.raises(ValueError, match="must be a probability"):
+        RefinementObjective(WORLD, keep=1.5)
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+
+def seed(valid, stutter=50.0, pairs=100, closer=0.5):
+    """One seed of a refinement arm: valid shares after 1, 2, 4, 10 passes."""
+    passes = {
+        str(n): {
+            "valid": v, "stutter": stutter, "log_prob": -5.0, "executed": 3.0, "most": 4,
+            "until_fixed": 2.0, "told_accuracy": 0.9, "told_stutter": 0.2, "told_valid": v,
+        }
+        for n, v in zip((1, 2, 4, 10), valid, strict=True)
+    }  # fmt: skip
+    cross = {name: [0.2 * closer, 0.1, pairs] for name in figures.DISTANCES}
+    other = {name: [0.2, 0.1, 1000] for name in figures.DISTANCES}
+    tops = {name: [0.5, 0.1, pairs] for name in ("top-1", "top-2")}
+    own = {name: [0.1, 0.05, pairs] for name in claims.SELF}
+    attention = {
+        "cross": {"stutter": cross | tops, "other": other | tops},
+        "self": {"stutter": own | tops, "other": own | tops},
+    }
+    return {"passes": passes, "attention": attention, "attention_told": attention}
+
+
+def causal(valid, stutter=1.0):
+    found = {"valid": valid, "stutter": stutter, "stutter_share": stutter / 900}
+    found |= {"log_prob": -5.0, "executed": 11.0}
+    return {"beam": found, "greedy": found | {"one_a_token": True}}
+
+
+def results(refined, searched=0.95, **fields):
+    """Three seeds of every arm, a little apart from one another."""
+    shown = {
+        "shown_source": np.array([[3, 1, 2]]), "shown_lengths": np.array([4]),
+        "shown_inputs": np.zeros((1, 10, 6), int), "shown_outputs": np.zeros((1, 10, 6), int),
+        "shown_target": np.array([[6, 2, 3, 4, -1, -1]]),
+    }  # fmt: skip
+    found = {}
+    for data in DATA:
+        found[data] = TrialResult(
+            {
+                "parameters": 10,
+                "seeds": [seed(np.array(refined[data]) + d, **fields) for d in (-0.01, 0, 0.01)],
+            },
+            shown,
+        )
+        found[f"{data}{CAUSAL}"] = TrialResult(
+            {"parameters": 10, "seeds": [causal(searched + d) for d in (-0.005, 0, 0.005)]}
+        )
+    found["exact, undistilled"] = found["undistilled"]
+    return found
+
+
+TABLE_4_4, TABLE_4_5 = claims._table_4_4("attention"), claims._table_4_5("attention")
+GOOD = {
+    "distilled": (0.9, 0.92, 0.94, 0.95),
+    "peaked": (0.9, 0.93, 0.94, 0.94),
+    "undistilled": (0.3, 0.4, 0.5, 0.5),
+}
+
+
+def test_checks_come_out_as_the_numbers_say():
+    good = results(GOOD)
+    low = results(dict.fromkeys(DATA, (0.2, 0.2, 0.2, 0.2)), searched=0.9)
+    falls = results(dict.fromkeys(DATA, (0.9, 0.7, 0.5, 0.5)))
+    assert claims.near(good).verdict == "holds" and claims.near(low).verdict == "fails"
+    nothing = results(dict.fromkeys(DATA, (0.0, 0.0, 0.0, 0.0)), searched=0.0)
+    assert claims.near(nothing).verdict == "undecided"
+    assert claims.distillation(good).verdict == "holds"
+    assert claims.distillation(low).verdict == "fails"
+    assert claims.more_passes(good).verdict == "holds"
+    assert claims.more_passes(falls).verdict == "fails"
+    assert claims.more_passes(low).verdict == "undecided"
+    assert claims.stutter(good).verdict == "holds"
+    assert claims.stutter(results(GOOD, stutter=1.0)).verdict == "fails"
+    assert claims.stutter(results(GOOD, stutter=2.0)).verdict == "undecided"
+    assert TABLE_4_4(good).verdict == "holds"
+    assert TABLE_4_5(good).verdict == "holds"
+    assert TABLE_4_5(results(GOOD, closer=0.9)).verdict == "fails"
+    assert TABLE_4_5(results(GOOD, pairs=29)).verdict == "undecided"
+    assert claims.passes(good).verdict == "holds"
+
+
+def test_every_picture_is_drawn():
+    good = results(GOOD)
+    for draw in (
+        figures.quality_figure,
+        figures.tokens_figure,
+        figures.stutter_figure,
+        figures.attention_figure("attention_told"),
+    ):
+        assert draw(good).axes

@@ -1,0 +1,198 @@
+"""Runs on files of one's own: the machinery by tiny models and by systems that copy."""
+
+from dataclasses import replace
+
+import numpy as np
+import optax
+import pytest
+
+pytest.importorskip("sentencepiece")
+pytest.importorskip("sacrebleu")
+
+from minicosm.lab import Study, TrialResult
+from minicosm.lab.claims import silent
+from minicosm.lab.run import check
+from minicosm.lab.store import Store
+from minicosm.studies.parallel_decoding import STUDY
+from minicosm.studies.parallel_decoding.claims import text as claims
+from minicosm.studies.parallel_decoding.text import data, trial
+from minicosm.studies.parallel_decoding.text.settings import TextRun
+from minicosm.studies.parallel_decoding.text.translation import translate
+from minicosm.worlds.token_pairs import Ragged, TokenPairs
+
+TINY = {
+    "vocab": 35, "longest": 16, "layers": 1, "heads": 1, "width": 8, "mlp_width": 8, "steps": 4,
+    "warmup": 2, "batch": 4, "pieces": 1, "together": 8, "hypotheses": 2, "passes": (1, 3),
+    "dropout": 0.0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Sources of three to five words; each is translated by one or two words."""
+    folder, rng = tmp_path_factory.mktemp("text"), np.random.default_rng(0)
+    for name, count in (("train", 40), ("test", 11)):
+        sources, targets = [], []
+        for _ in range(count):
+            a = rng.choice(8, rng.integers(3, 6), replace=False)
+            sources.append(" ".join("bcdfghjk"[i] + "a" for i in a))
+            words = ("lmnpqrst"[i] + "o" * int(rng.integers(1, 3)) for i in a)
+            targets.append(" ".join(words))
+        for side, lines in (("source", sources), ("target", targets)):
+            (folder / f"{name}.{side}").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def settings(files, **fields) -> TextRun:
+    names = ("train.source", "train.target", "test.source", "test.target")
+    return TextRun(*(str(files / name) for name in names), contents=(), **(TINY | fields))
+
+
+def test_a_run_scores_every_system(files, tmp_path, monkeypatch):
+    """A tiny model after four steps; the teacher and its pupil repeat the source, without a model."""
+    config = settings(files, outputs=str(tmp_path / "out"))
+    asked = []
+
+    def copying(model, _):
+        def run(source, visible, key, longest):
+            asked.append(len(source))
+            return [(source, visible.sum(axis=1), visible.sum(axis=1) + 1)]
+
+        return run
+
+    monkeypatch.setattr(trial, "beam", copying)
+    sgd = optax.sgd(0.1)  # compiles in half the time
+    monkeypatch.setattr(trial, "adafactor", lambda *sizes, **more: sgd)
+    train = trial._trained
+    nothing = (None, {"loss": np.zeros(1)})
+    monkeypatch.setattr(
+        trial, "_trained", lambda name, *rest: train(name, *rest) if name == "parallel" else nothing
+    )
+    found = trial.run(config, silent, tmp_path).numbers
+    assert asked == [8] * (5 + 2)  # 40 sources of the text, 11 of the test, in batches of 8
+    assert set(found["systems"]) == {"autoregressive", "parallel, 1 passes", "parallel, 3 passes"}
+    assert found["pairs"] == 40 and found["sentences"] == 11 and found["taught_nothing"] == 0
+    for name, system in found["systems"].items():
+        assert 0 <= system["bleu"] <= 100 and np.isfinite(system["stutter"])
+        lines = (tmp_path / "out" / f"{name.replace(',', '').replace(' ', '-')}.txt").read_text()
+        assert lines.count("\n") == 11 and lines.split("\n")[0] == system["first"]
+    sources = (files / "test.source").read_text()
+    assert (tmp_path / "out" / "autoregressive.txt").read_text() == sources
+    assert found["systems"]["parallel, 1 passes"]["passes"] == 1
+    assert np.isfinite(found["loss"]["parallel"])
+
+
+def test_references_that_are_copied_have_100(files, tmp_path):
+    config = settings(files)
+    subwords = data.subwords_of(config, tmp_path)
+    test, _ = data.test_pairs(config, subwords)
+
+    def copying(source, visible, key, longest):
+        rows = [_row_of(test, s[v]) for s, v in zip(source, visible, strict=True)]
+        targets = test.target.padded(np.array(rows), longest, 0)
+        return [(targets, test.target.lengths[rows], np.ones(len(rows)))] * 2
+
+    found = translate(copying, test, config, silent, None)
+    scores = trial._scores("copy", found[1], test, subwords, config)
+    assert scores["bleu"] == pytest.approx(100) and scores["stutter"] == 0
+
+
+def _row_of(pairs: TokenPairs, tokens) -> int:
+    """The first row with this source."""
+    a = pairs.source
+    rows = [a.tokens[a.starts[i] : a.starts[i + 1]] for i in range(len(pairs))]
+    return next(i for i, row in enumerate(rows) if row.tolist() == tokens.tolist())
+
+
+def ragged(rows) -> Ragged:
+    return Ragged.of([t for row in rows for t in row], [len(row) for row in rows])
+
+
+def test_translations_stand_in_order_and_are_kept(files, tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [rng.integers(0, 9, rng.integers(1, 40)).tolist() for _ in range(300)]
+    pairs = TokenPairs(ragged(rows), ragged(rows), 9, 0, 0, ())
+    config, calls = settings(files, longest=40, together=4), []
+
+    def backwards(source, visible, key, longest):
+        calls.append(source.shape)
+        lengths = visible.sum(axis=1)
+        flipped = np.stack([np.roll(s[::-1], n) for s, n in zip(source, lengths, strict=True)])
+        return [(flipped, lengths, lengths + 1)]
+
+    (found,) = translate(backwards, pairs, config, silent, tmp_path / "parts")
+    assert [t.tolist() for t in found.tokens] == [row[::-1] for row in rows]
+    assert found.passes.tolist() == [len(row) + 1 for row in rows]
+    assert {shape[1] for shape in calls} == {16, 32, 40} and {s[0] for s in calls} == {4}
+    first = len(calls)
+    sorted((tmp_path / "parts").iterdir())[1].unlink()
+    (again,) = translate(backwards, pairs, config, silent, tmp_path / "parts")
+    assert 0 < len(calls) - first <= 32 and len(calls) - first < first
+    assert all((a == b).all() for a, b in zip(found.tokens, again.tokens, strict=True))
+
+
+def test_teachers_targets_replace_those_of_the_text():
+    pairs = TokenPairs(ragged([[1, 2], [3], [4, 5, 6]]), ragged([[7], [8], [9]]), 10, 0, 0, ())
+    found = data.with_targets(pairs, [np.array([5, 5]), np.array([], int), np.array([1])])
+    assert found.source.tokens.tolist() == [1, 2, 4, 5, 6]
+    assert found.source.starts.tolist() == [0, 2, 5]
+    assert found.target.tokens.tolist() == [5, 5, 1] and found.hollow == 1 and len(found) == 2
+    with pytest.raises(ValueError, match="translated every source by nothing"):
+        data.with_targets(pairs, [np.array([], int)] * 3)
+
+
+def test_without_files_claims_are_undecided(tmp_path):
+    mine = Study("text", "", "", "")
+    for claim in STUDY.claims:
+        if claim.trials is claims.text:
+            mine.add(claim)
+    found = check([(mine, c) for c in mine.claims], "paper", 0, Store(tmp_path / "home"), jobs=1)
+    assert len(found) == 2
+    for item in found:
+        assert item.as_registered and item.outcome.verdict == "undecided"
+        assert "No text was given: set source, target" in item.outcome.remark
+
+
+def results(slow, fast, slow_stutter=1.0, fast_stutter=2.0):
+    rows = {
+        "autoregressive": (slow, slow_stutter, 30.0),
+        "parallel, 4 passes": (fast, fast_stutter, 4.0),
+    }
+    systems = {
+        name: {"bleu": b, "stutter": s, "passes": p, "length": 29.0, "signature": "tok"}
+        for name, (b, s, p) in rows.items()
+    }
+    numbers = {"given": True, "systems": systems, "mean_target": 29.0, "training": "", "test": ""}
+    return {"text": TrialResult(numbers)}
+
+
+def test_the_criteria_decide():
+    assert claims.table(results(33.5, 32.0)).verdict == "holds"
+    assert claims.table(results(33.5, 31.9)).verdict == "fails"
+    assert claims.table(results(33.5, 33.0)).numbers["times fewer decoder passes"] == 7.5
+    assert claims.stutter(results(1, 1)).verdict == "holds"
+    assert claims.stutter(results(1, 1, 1.0, 1.9)).verdict == "fails"
+    assert claims.stutter(results(1, 1, 0.0, 0.1)).verdict == "holds"
+    assert claims.stutter(results(1, 1, 0.0, 0.0)).verdict == "undecided"
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_bad_input_is_one_sentence(files):
+    train = {"source": str(files / "train.source"), "target": str(files / "train.target")}
+    with pytest.raises(ValueError, match="test_source is not set; source, target"):
+        claims.text("paper", 0, **train)
+    both = train | {"test_source": str(files / "no"), "test_target": str(files / "test.target")}
+    with pytest.raises(ValueError, match="no cannot be read: no such file"):
+        claims.text("paper", 0, **both)
+    both["test_source"] = str(files / "test.source")
+    config = claims.text("paper", 3, **both)["text"].config
+    assert (config.layers, config.width, config.batch, config.steps) == (6, 512, 2048, 500_000)
+    assert config.seed == 3 and len(config.contents) == 4
+    with pytest.raises(ValueError, match="steps is 0; it must be at least 1"):
+        claims.text("paper", 0, steps=0, **both)
+    with pytest.raises(ValueError, match="cannot be divided into 3 equal pieces"):
+        claims.text("paper", 0, pieces=3, **both)
+    with pytest.raises(ValueError, match="positions is 'sinusoidal'; it must be relative or"):
+        claims.text("paper", 0, positions="sinusoidal", **both)
+    with pytest.raises(ValueError, match="multiple of heads"):
+        replace(config, heads=7)
