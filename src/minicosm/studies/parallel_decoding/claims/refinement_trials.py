@@ -51,12 +51,12 @@ def translators(*names: str, exact: Iterable[str] = ()) -> Trials:
         from ..experiments import exact as references
         from ..experiments.training import Refining, run
 
-        for option, given in (("seeds", seeds), ("steps", steps)):
-            if given is not None and given < 2:
-                raise ValueError(f"{option} is {given}; it must be at least 2")
-        changed: dict[str, Any] = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}[profile]
         chosen = {"seeds": seeds, "steps": steps}
-        given = changed | {name: value for name, value in chosen.items() if value is not None}
+        for option, value in chosen.items():
+            if value is not None and value < 2:
+                raise ValueError(f"{option} is {value}; it must be at least 2")
+        profiles: dict[str, dict[str, Any]] = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}
+        given = profiles[profile] | {name: v for name, v in chosen.items() if v is not None}
         found = {name: Trial(run, Refining(**(ARMS[name] | given), seed=seed)) for name in names}
         sizes = {name: given[name] for name in ("tests", "seeds", "candidates") if name in given}
         for data in exact:

@@ -38,7 +38,6 @@ def run(config: TextRun, progress: Progress, folder: Path) -> TrialResult:
         )
         targets = data.with_targets(pairs, found.tokens)
     numbers: dict[str, Any] = {
-        "given": True,
         "training": str(survey),
         "test": str(test_survey),
         "pairs": len(pairs),
