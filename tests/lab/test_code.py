@@ -63,7 +63,7 @@ def test_a_folder_without_an_init_is_a_package(names):
 def test_code_without_a_file_is_refused(names):
     run = type(names)(names.__code__, {"__name__": "shed.attic"})
     with pytest.raises(LabError, match=r"source file of the module 'shed.attic' is not found"):
-        Code().version(run)
+        Code().of_trial(Trial(run, None))
 
 
 def test_files_beside_a_file_count_and_installed_packages_do_not(tmp_path, monkeypatch):

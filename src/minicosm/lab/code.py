@@ -64,6 +64,12 @@ class Code:
 
     def of_trial(self, trial: Trial) -> str:
         """The code version of a trial: of its function and of its config's class."""
+        name = _module_of(trial.run)
+        if self._module(name) is None:
+            raise LabError(
+                f"the source file of the module {name!r} is not found; trials must stand in files, so that "
+                "results of other code are not taken for theirs."
+            )
         return self.version(trial.run, type(trial.config))
 
     def of_claim(self, claim: Claim) -> str:
@@ -74,12 +80,6 @@ class Code:
     def version(self, *functions: Callable[..., Any]) -> str:
         """A short hash of the sources of all modules that the functions stand on."""
         starts = frozenset(map(_module_of, functions))
-        for name in starts:
-            if self._module(name) is None:
-                raise LabError(
-                    f"the source file of the module {name!r} is not found; what trials and claims run must "
-                    "stand in files, so that results of other code are not taken for theirs."
-                )
         if starts not in self._versions:
             digest = hashlib.sha256()
             for module in self.modules(*starts):
