@@ -89,6 +89,7 @@ def folder(tmp_path_factory):
         path
     )
     torch.manual_seed(0)
+    torch.set_num_threads(1)  # of a tiny model threads only wait for each other
     config = transformers.LlamaConfig(
         vocab_size=len(vocab), hidden_size=16, intermediate_size=16, num_hidden_layers=2,
         num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=640,
@@ -98,7 +99,7 @@ def folder(tmp_path_factory):
 
 
 def test_end_to_end(folder, tmp_path):
-    sizes = {"names": 2, "texts": 1, "seeds": 2, "new_tokens": 6, "training_names": 24}
+    sizes = {"names": 2, "texts": 1, "seeds": 2, "new_tokens": 4, "training_names": 24}
     task = CodeTask(
         model=str(folder), dtype="float32", layer=1, training_texts=1,
         arms=("baseline .95", "guided .95, threshold .5"), **sizes,
@@ -108,7 +109,7 @@ def test_end_to_end(folder, tmp_path):
         columns = found["arms"][arm]
         assert columns["accuracy"] == [0, 0] and len(columns["calls"]) == 2
     plain, guided = (found["arms"][arm] for arm in task.arms)
-    assert all(calls <= 12 for calls in plain["calls"]) and sum(guided["verifier_calls"]) > 0
+    assert all(calls <= 8 for calls in plain["calls"]) and sum(guided["verifier_calls"]) > 0
     assert sum(guided["backtracks"]) > 0 and max(guided["calls"]) > max(plain["calls"])
     kept = np.load(tmp_path / "verifiers.npz")
     assert kept["arr_0"].shape[1] == 16 and set(kept["arr_1"]) == {0, 1}

@@ -139,6 +139,7 @@ def llama():
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
+    torch.set_num_threads(1)  # of a tiny model threads only wait for each other
     config = transformers.LlamaConfig(
         vocab_size=11,
         hidden_size=16,

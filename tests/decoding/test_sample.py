@@ -114,17 +114,17 @@ def test_distinct_prefixes_that_the_first_leaf_rule_asks_about():
     world = biased_coin(4)
     table = biased_coin_table(world, 0.5)
     tree = PrefixTree(world, table)
-    prompts = np.zeros((2000, 0), int)
+    prompts = np.zeros((600, 0), int)
 
     def walk(**options):
         settings = VGB(output="first_leaf", lazy=False, record=250, **options)
         verifier = world.verifier(table)
-        return sample(settings, world, verifier, prompts, KEY, length=4, chunk=500)
+        return sample(settings, world, verifier, prompts, KEY, length=4, chunk=200)
 
     trace = walk(steps=2**20)
     found = distinct_prefixes(trace, length=4)
     wanted = tree.visits()[tree.inner].sum()
-    assert abs(found.mean() - wanted) <= 4.5 * found.std() / np.sqrt(2000)
+    assert abs(found.mean() - wanted) <= 4.5 * found.std() / np.sqrt(600)
     assert (found <= trace.calls).all() and (found >= 4).all() and (found < trace.calls).any()
     # Walks that begin again after twelve steps have their new beginnings in the path.
     again = walk(steps=12)
