@@ -158,7 +158,7 @@ def stutter_figure(results: Results) -> "Figure":
         ("exact marginals", blind, PALETTE[4], 0.8, "1"),
     )
     for ax, name, factor in ((left, "stutter", 1), (right, "told_stutter", 100)):
-        bars = [(*row[:4], ("passes", row[4], name), factor) for row in series]
+        bars: list[tuple] = [(*row[:4], ("passes", row[4], name), factor) for row in series]
         bars.append((*beam, ("beam", "stutter" if ax is left else "stutter_share"), factor))
         _bars(ax, results, bars)
     left.set_ylabel("repeats per 1000 tokens")

@@ -29,11 +29,11 @@ ARMS: dict[str, dict[str, Any]] = {
     PLAIN: {"data": "undistilled", "positional": False},
 }
 # Compiling is nearly all that the smallest profile costs: its arms are two programs.
-SMOKE = {
+SMOKE: dict[str, Any] = {
     "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,
     "layers": 1, "warmup": 5, "rejecters": (), "candidates": 1, "stages": 1, "positional": False,
 }  # fmt: skip
-PAPER = {
+PAPER: dict[str, Any] = {
     "steps": 500_000, "batch": 2048, "tests": 3000, "width": 512, "heads": 8, "mlp_width": 2048,
     "layers": 6, "warmup": 10_000, "dropout": 0.1, "factored": True,
 }  # fmt: skip
@@ -56,11 +56,11 @@ def translators(*names: str, exact: Iterable[str] = ()) -> Trials:
         from ..experiments import exact as references
         from ..experiments.training import Refining, run
 
-        for option, given in (("seeds", seeds), ("steps", steps)):
-            if given is not None and given < 2:
-                raise ValueError(f"{option} is {given}; it must be at least 2")
-        changed: dict[str, Any] = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}[profile]
         chosen = {"seeds": seeds, "steps": steps}
+        for option, value in chosen.items():
+            if value is not None and value < 2:
+                raise ValueError(f"{option} is {value}; it must be at least 2")
+        changed: dict[str, Any] = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}[profile]
         given = changed | {name: value for name, value in chosen.items() if value is not None}
         found = {name: Trial(run, Refining(**(ARMS[name] | given), seed=seed)) for name in names}
         sizes = {name: given[name] for name in ("tests", "seeds", "candidates") if name in given}
