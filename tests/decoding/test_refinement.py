@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minicosm.decoding import beam, refine
-from minicosm.decoding.refinement import Pass, constant, drop_repeats, keep_all, linear, stutter
+from minicosm.decoding.refinement import Pass, constant, drop_repeats, linear, stutter
 
 V, S, T, K, STEPS = 5, 3, 6, 2, 5
 
@@ -92,7 +92,7 @@ def one_hypothesis(model, word, start, rejecter):
     return inputs, outputs, scores
 
 
-@pytest.mark.parametrize("rejecter", [stutter, keep_all, linear])
+@pytest.mark.parametrize("rejecter", [stutter, linear])
 def test_refinement_equals_its_loop(rejecter):
     model = Table(7, V, causal=False)
     start = np.random.default_rng(1).integers(0, V, (4, K, T))

@@ -9,6 +9,7 @@ import pytest
 from minicosm.lab import TrialResult
 from minicosm.models import Translator, TranslatorConfig
 from minicosm.studies.parallel_decoding import refinement_figures as figures
+from minicosm.studies.parallel_decoding.claims import dependence, stutter
 from minicosm.studies.parallel_decoding.claims import refinement as claims
 from minicosm.studies.parallel_decoding.claims.refinement_trials import CAUSAL, DATA
 from minicosm.studies.parallel_decoding.experiments import diagnostics, measures, teachers
@@ -155,11 +156,11 @@ def test_noise_keeps_the_share_that_it_says():
 # -- checks -----------------------------------------------------------------------------------
 
 
-def seed(valid, stutter=50.0, pairs=100, closer=0.5):
+def seed(valid, repeats=50.0, pairs=100, closer=0.5):
     """One seed of a refinement arm: valid shares after 1, 2, 4, 10 passes."""
     passes = {
         str(n): {
-            "valid": v, "stutter": stutter, "log_prob": -5.0, "executed": 3.0, "most": 4,
+            "valid": v, "stutter": repeats, "log_prob": -5.0, "executed": 3.0, "most": 4,
             "until_fixed": 2.0, "told_accuracy": 0.9, "told_stutter": 0.2, "told_valid": v,
         }
         for n, v in zip((1, 2, 4, 10), valid, strict=True)
@@ -167,7 +168,7 @@ def seed(valid, stutter=50.0, pairs=100, closer=0.5):
     cross = {name: [0.2 * closer, 0.1, pairs] for name in figures.DISTANCES}
     other = {name: [0.2, 0.1, 1000] for name in figures.DISTANCES}
     tops = {name: [0.5, 0.1, pairs] for name in ("top-1", "top-2")}
-    own = {name: [0.1, 0.05, pairs] for name in claims.SELF}
+    own = {name: [0.1, 0.05, pairs] for name in dependence.SELF}
     attention = {
         "cross": {"stutter": cross | tops, "other": other | tops},
         "self": {"stutter": own | tops, "other": own | tops},
@@ -175,8 +176,8 @@ def seed(valid, stutter=50.0, pairs=100, closer=0.5):
     return {"passes": passes, "attention": attention, "attention_told": attention}
 
 
-def causal(valid, stutter=1.0):
-    found = {"valid": valid, "stutter": stutter, "stutter_share": stutter / 900}
+def causal(valid, repeats=1.0):
+    found = {"valid": valid, "stutter": repeats, "stutter_share": repeats / 900}
     found |= {"log_prob": -5.0, "executed": 11.0}
     return {"beam": found, "greedy": found | {"one_a_token": True}}
 
@@ -204,7 +205,7 @@ def results(refined, searched=0.95, **fields):
     return found
 
 
-TABLE_4_4, TABLE_4_5 = claims._table_4_4("attention"), claims._table_4_5("attention")
+TABLE_4_4, TABLE_4_5 = dependence._table_4_4("attention"), dependence._table_4_5("attention")
 GOOD = {
     "distilled": (0.9, 0.92, 0.94, 0.95),
     "peaked": (0.9, 0.93, 0.94, 0.94),
@@ -224,9 +225,9 @@ def test_checks_come_out_as_the_numbers_say():
     assert claims.more_passes(good).verdict == "holds"
     assert claims.more_passes(falls).verdict == "fails"
     assert claims.more_passes(low).verdict == "undecided"
-    assert claims.stutter(good).verdict == "holds"
-    assert claims.stutter(results(GOOD, stutter=1.0)).verdict == "fails"
-    assert claims.stutter(results(GOOD, stutter=2.0)).verdict == "undecided"
+    assert stutter.stutter(good).verdict == "holds"
+    assert stutter.stutter(results(GOOD, repeats=1.0)).verdict == "fails"
+    assert stutter.stutter(results(GOOD, repeats=2.0)).verdict == "undecided"
     assert TABLE_4_4(good).verdict == "holds"
     assert TABLE_4_5(good).verdict == "holds"
     assert TABLE_4_5(results(GOOD, closer=0.9)).verdict == "fails"

@@ -10,6 +10,9 @@ from .claims import modes  # noqa: F401
 from .claims import printed  # noqa: F401
 from .claims import other_worlds  # noqa: F401
 from .claims import refinement  # noqa: F401
+from .claims import refinement_choices  # noqa: F401
+from .claims import stutter  # noqa: F401
+from .claims import dependence  # noqa: F401
 from .claims import text  # noqa: F401
 
 # isort: on

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minicosm.lab import Estimate, ProfileName, Trial
+from minicosm.lab import Estimate, ProfileName, Table, Trial
 
 from ...common.checks import Results
 
@@ -29,14 +29,19 @@ ARMS: dict[str, dict[str, Any]] = {
     PLAIN: {"data": "undistilled", "positional": False},
 }
 # Compiling is nearly all that the smallest profile costs: its arms are two programs.
-SMOKE = {
+SMOKE: dict[str, Any] = {
     "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,
     "layers": 1, "warmup": 5, "rejecters": (), "candidates": 1, "stages": 1, "positional": False,
 }  # fmt: skip
-PAPER = {
+PAPER: dict[str, Any] = {
     "steps": 500_000, "batch": 2048, "tests": 3000, "width": 512, "heads": 8, "mlp_width": 2048,
     "layers": 6, "warmup": 10_000, "dropout": 0.1, "factored": True,
 }  # fmt: skip
+
+PASSES = (1, 2, 4, 10)
+MARGIN = 5.0  # points of valid targets
+NOISE = 1.0  # points by which a mean may fall
+EXACT_WORLDS = ("peaked", "undistilled")
 
 Trials = Callable[..., dict[str, Trial]]
 
@@ -68,6 +73,10 @@ def translators(*names: str, exact: Iterable[str] = ()) -> Trials:
     return trials
 
 
+EVERY = translators(*DATA, *(f"{data}{CAUSAL}" for data in DATA), exact=EXACT_WORLDS)
+"""All three data, refined and token by token, and the exact decoders."""
+
+
 # -- reading ----------------------------------------------------------------------------------
 
 
@@ -91,3 +100,26 @@ def points(first: np.ndarray, second: np.ndarray) -> Estimate:
 
 def share(values: np.ndarray) -> Estimate:
     return Estimate.of(100 * np.asarray(values))
+
+
+def searched(results: Results, data: str, name: str = "valid") -> np.ndarray:
+    return of_seeds(results, f"{data}{CAUSAL}", "beam", name)
+
+
+def passes_table(results: Results) -> Table:
+    lines = tuple(
+        (
+            arm, n, share(after(results, arm, n, "told_accuracy")),
+            share(after(results, arm, n, "told_valid")),
+            Estimate.of(after(results, arm, n, "executed")),
+            Estimate.of(after(results, arm, n, "until_fixed")),
+        )
+        for arm in results
+        if "passes" in results[arm].numbers["seeds"][0]
+        for n in PASSES
+    )  # fmt: skip
+    columns = (
+        "decoder", "passes allowed", "tokens right, true length given (per cent)",
+        "valid, true length given (per cent)", "passes run", "passes of the best hypothesis",
+    )  # fmt: skip
+    return Table("passes until nothing changes", columns, lines)
