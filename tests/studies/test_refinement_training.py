@@ -156,12 +156,12 @@ def test_noise_keeps_the_share_that_it_says():
 # -- checks -----------------------------------------------------------------------------------
 
 
-def seed(valid, repeats=50.0, pairs=100, closer=0.5):
+def seed(valid, repeats=50.0, pairs=100, closer=0.5, right=0.9):
     """One seed of a refinement arm: valid shares after 1, 2, 4, 10 passes."""
     passes = {
         str(n): {
             "valid": v, "stutter": repeats, "log_prob": -5.0, "executed": 3.0, "most": 4,
-            "until_fixed": 2.0, "told_accuracy": 0.9, "told_stutter": 0.2, "told_valid": v,
+            "until_fixed": 2.0, "told_accuracy": right, "told_stutter": 0.2, "told_valid": v,
         }
         for n, v in zip((1, 2, 4, 10), valid, strict=True)
     }  # fmt: skip
@@ -233,6 +233,13 @@ def test_checks_come_out_as_the_numbers_say():
     assert TABLE_4_5(results(GOOD, closer=0.9)).verdict == "fails"
     assert TABLE_4_5(results(GOOD, pairs=29)).verdict == "undecided"
     assert claims.passes(good).verdict == "holds"
+
+
+def test_what_has_not_learned_decides_nothing():
+    unlearned = results(dict.fromkeys(DATA, (0.2, 0.2, 0.2, 0.2)), searched=0.9, right=0.1)
+    for check in (claims.near, claims.distillation, stutter.stutter):
+        assert check(unlearned).verdict == "undecided" and "10%" in check(unlearned).remark
+    assert claims.passes(unlearned).verdict == "holds"
 
 
 def test_every_picture_is_drawn():

@@ -14,6 +14,8 @@ from ..refinement_figures import (
 from ..study import STUDY
 from .refinement_trials import (
     DATA,
+    UNLEARNED,
+    if_learned,
     of_seeds,
     translators,
 )
@@ -113,10 +115,11 @@ for name, of, which in (
         criterion=(
             f"Difference of the means in pooled standard deviations of pairs, {ENOUGH}: all 95% intervals "
             "within 1: holds; one outside: fails; otherwise, or without such data, undecided."
+            + UNLEARNED
         ),
         trials=TRIALS,
         kind="experiment",
-    )(_table_4_4(of))
+    )(if_learned(_table_4_4(of)))
     STUDY.claim(
         id=f"refinement/table-4.5{name}",
         title="Neighbours that repeat look at more similar places of the source"
@@ -128,9 +131,9 @@ for name, of, which in (
         ),
         criterion=(
             f"1 - (mean at repeats) / (mean elsewhere), {ENOUGH}: all 95% intervals above 0.15: holds; one "
-            "below: fails; otherwise, or without such data, undecided."
+            "below: fails; otherwise, or without such data, undecided." + UNLEARNED
         ),
         trials=TRIALS,
         figure=attention_figure(of),
         kind="experiment",
-    )(_table_4_5(of))
+    )(if_learned(_table_4_5(of)))

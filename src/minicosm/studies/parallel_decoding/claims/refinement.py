@@ -28,7 +28,9 @@ from .refinement_trials import (
     MARGIN,
     NOISE,
     PASSES,
+    UNLEARNED,
     after,
+    if_learned,
     of_seeds,
     passes_table,
     points,
@@ -82,11 +84,13 @@ def _mean(results: Results, arm: str) -> Estimate | None:
         "Share of valid targets, token by token (beam of 5) less refinement (4 passes, 5 lengths), seed by "
         "seed: the 95% interval lies below 5 points for distilled and for peaked targets: holds; above 5 "
         "for one: fails; otherwise, or if token by token less than half are valid, undecided."
+        + UNLEARNED
     ),
     trials=EVERY,
     figure=quality_figure,
     kind="experiment",
 )
+@if_learned
 def near(results: Results) -> Outcome:
     gaps = {
         data: points(searched(results, data), after(results, data, 4))
@@ -114,11 +118,12 @@ def near(results: Results) -> Outcome:
     ),
     criterion=(
         "Share of valid targets after 4 passes, distilled less undistilled, seed by seed: the 95% interval "
-        "lies above 5 points: holds; below: fails; otherwise undecided."
+        "lies above 5 points: holds; below: fails; otherwise undecided." + UNLEARNED
     ),
     trials=EVERY,
     kind="experiment",
 )
+@if_learned
 def distillation(results: Results) -> Outcome:
     loss = points(after(results, "distilled", 4), after(results, "undistilled", 4))
     behind = points(searched(results, "undistilled"), after(results, "undistilled", 4))
@@ -143,12 +148,13 @@ def distillation(results: Results) -> Outcome:
         "Fails if the 95% interval of a difference (four less one, ten less four; distilled, peaked, "
         "undistilled) lies below -1 point. Holds if no mean difference is below -1 point, the interval of "
         "ten less one lies above 0 for at least one of the data, and there the mean gain by four is at "
-        "least half of that by ten. Otherwise undecided."
+        "least half of that by ten. Otherwise undecided." + UNLEARNED
     ),
     trials=translators(*DATA, exact=EXACT_WORLDS),
     figure=tokens_figure,
     kind="experiment",
 )
+@if_learned
 def more_passes(results: Results) -> Outcome:
     steps, gains = [], {}
     for data in DATA:

@@ -12,7 +12,9 @@ from .refinement_trials import (
     NOISE,
     ONE_STAGE,
     PLAIN,
+    UNLEARNED,
     after,
+    if_learned,
     of_seeds,
     passes_table,
     points,
@@ -32,11 +34,12 @@ from .trials import PAPER
     ),
     criterion=(
         "Share of valid targets, distilled, 15% less 85%, seed by seed: the 95% interval lies above 0: "
-        "holds; below: fails; otherwise undecided."
+        "holds; below: fails; otherwise undecided." + UNLEARNED
     ),
     trials=translators("distilled", KEPT),
     kind="experiment",
 )
+@if_learned
 def noisier(results: Results) -> Outcome:
     gain = points(after(results, "distilled", 4), after(results, KEPT, 4))
     return Outcome(all_above([gain]), {"points gained": gain} | _arms(results, "distilled", KEPT))
@@ -52,11 +55,12 @@ def noisier(results: Results) -> Outcome:
     ),
     criterion=(
         "Share of valid targets, undistilled, without less with, seed by seed: the 95% interval lies above "
-        "0: fails; below 1 point: holds; otherwise undecided."
+        "0: fails; below 1 point: holds; otherwise undecided." + UNLEARNED
     ),
     trials=translators("undistilled", PLAIN),
     kind="experiment",
 )
+@if_learned
 def positional(results: Results) -> Outcome:
     gain = points(after(results, PLAIN, 4), after(results, "undistilled", 4))
     verdict: Verdict = "fails" if gain.low > 0 else "holds" if gain.high < NOISE else "undecided"
@@ -85,10 +89,12 @@ def _arms(results: Results, *arms: str) -> dict[str, Estimate]:
     criterion=(
         "Undistilled, one stage less two stages, seed by seed: the 95% interval of valid targets lies above "
         "0 and that of repeating pairs below 0: holds; one on the other side: fails; otherwise undecided."
+        + UNLEARNED
     ),
     trials=translators("undistilled", ONE_STAGE, exact=("undistilled",)),
     kind="experiment",
 )
+@if_learned
 def one_stage(results: Results) -> Outcome:
     gain, fewer = (
         points(after(results, ONE_STAGE, 4, name), after(results, "undistilled", 4, name))
@@ -114,11 +120,12 @@ def one_stage(results: Results) -> Outcome:
     ),
     criterion=(
         "Each rule less that of repeats, seed by seed, distilled, peaked and undistilled: all 95% intervals "
-        "within 5 points: holds; one outside: fails; otherwise undecided."
+        "within 5 points: holds; one outside: fails; otherwise undecided." + UNLEARNED
     ),
     trials=translators(*DATA),
     kind="experiment",
 )
+@if_learned
 def rejecters(results: Results) -> Outcome:
     changes = {}
     for data in DATA:

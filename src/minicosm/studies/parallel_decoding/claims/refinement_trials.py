@@ -5,11 +5,13 @@ measured on the same sources, so arms of one data are compared in pairs.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from minicosm.lab import Estimate, ProfileName, Table, Trial
+from minicosm.lab import Estimate, Outcome, ProfileName, Table, Trial
 
 from ...common.checks import Results
 
@@ -41,6 +43,13 @@ PAPER: dict[str, Any] = {
 PASSES = (1, 2, 4, 10)
 MARGIN = 5.0  # points of valid targets
 NOISE = 1.0  # points by which a mean may fall
+LEARNED = (
+    0.25  # share of tokens that a decoder has right in its first pass if it has learned anything
+)
+UNLEARNED = (
+    " Undecided in any case if a decoder of these data that was trained on 15% of the tokens has less "
+    "than a quarter of the tokens right in its first pass with the true length given."
+)
 EXACT_WORLDS = ("peaked", "undistilled")
 
 Trials = Callable[..., dict[str, Trial]]
@@ -104,6 +113,23 @@ def share(values: np.ndarray) -> Estimate:
 
 def searched(results: Results, data: str, name: str = "valid") -> np.ndarray:
     return of_seeds(results, f"{data}{CAUSAL}", "beam", name)
+
+
+def if_learned(check: Callable[[Results], Outcome]) -> Callable[[Results], Outcome]:
+    """The check, undecided where a decoder has not learned: what `UNLEARNED` says."""
+
+    @wraps(check)
+    def checked(results: Results) -> Outcome:
+        outcome = check(results)
+        right = [
+            after(results, data, 1, "told_accuracy").mean() for data in DATA if data in results
+        ]
+        if min(right) >= LEARNED:
+            return outcome
+        remark = f"A decoder has {min(right):.0%} of the tokens right: it has not learned."
+        return replace(outcome, verdict="undecided", remark=remark)
+
+    return checked
 
 
 def passes_table(results: Results) -> Table:

@@ -17,7 +17,9 @@ from .refinement_trials import (
     EXACT,
     EXACT_WORLDS,
     MARGIN,
+    UNLEARNED,
     after,
+    if_learned,
     of_seeds,
     points,
     searched,
@@ -37,12 +39,13 @@ from .trials import PAPER
     criterion=(
         "Repeats per 1000 tokens before clean-up, refinement less twice token by token, seed by seed: every "
         "95% interval (distilled, peaked, undistilled) lies above 0: holds; one below: fails; otherwise "
-        "undecided."
+        "undecided." + UNLEARNED
     ),
     trials=EVERY,
     figure=stutter_figure,
     kind="experiment",
 )
+@if_learned
 def stutter(results: Results) -> Outcome:
     over, lines = {}, []
     for data in DATA:
@@ -69,10 +72,12 @@ def stutter(results: Results) -> Outcome:
     criterion=(
         "Share of equal pairs, refinement less twice token by token, seed by seed, in points: both 95% "
         "intervals (peaked, undistilled) lie above 0: holds; one below: fails; otherwise undecided."
+        + UNLEARNED
     ),
     trials=EVERY,
     kind="experiment",
 )
+@if_learned
 def stutter_given_length(results: Results) -> Outcome:
     over = {
         data: points(
@@ -95,10 +100,12 @@ def stutter_given_length(results: Results) -> Outcome:
     criterion=(
         "Entropy summed over positions, true length less chosen length, seed by seed, peaked and "
         "undistilled: both 95% intervals above 0: holds; one below: fails; otherwise undecided."
+        + UNLEARNED
     ),
     trials=translators(*EXACT_WORLDS, exact=EXACT_WORLDS),
     kind="experiment",
 )
+@if_learned
 def certain_lengths(results: Results) -> Outcome:
     numbers: dict[str, Any] = {}
     gains = []
@@ -125,11 +132,12 @@ def certain_lengths(results: Results) -> Outcome:
     ),
     criterion=(
         "Peaked and undistilled: trained less exact, seed by seed: all 95% intervals within 0.05: holds; one "
-        "outside: fails; otherwise undecided."
+        "outside: fails; otherwise undecided." + UNLEARNED
     ),
     trials=translators(*EXACT_WORLDS, exact=EXACT_WORLDS),
     kind="experiment",
 )
+@if_learned
 def stutter_is_bayes(results: Results) -> Outcome:
     numbers: dict[str, Estimate] = {}
     away = []
@@ -156,11 +164,12 @@ def stutter_is_bayes(results: Results) -> Outcome:
     criterion=(
         "Peaked and undistilled: mean total variation to the exact marginal, and share of right tokens, "
         "exact less trained, seed by seed. All 95% intervals below 0.1 and below 5 points: holds; one "
-        "above: fails; otherwise undecided."
+        "above: fails; otherwise undecided." + UNLEARNED
     ),
     trials=translators(*EXACT_WORLDS, exact=EXACT_WORLDS),
     kind="experiment",
 )
+@if_learned
 def one_pass(results: Results) -> Outcome:
     numbers: dict[str, Any] = {}
     over, within = False, True
