@@ -23,6 +23,8 @@ PSD = 1e-10  # relative to the norm: a least eigenvalue above -PSD counts as zer
 
 
 def _check(joint: Joint, scores: Float[np.ndarray, "states d"]) -> None:
+    if not np.isfinite(scores).all():
+        raise ValueError("scores must be finite numbers")
     if len(scores) != len(joint.probabilities):
         raise ValueError(
             f"there are {len(scores)} rows of scores; there must be one for each of "
@@ -89,7 +91,7 @@ class Covariance(NamedTuple):
 
     matrix: Float[np.ndarray, "d d"]
     trace: float
-    condition: float  # of the masked information
+    condition: float  # of the masked information, in units in which its diagonal is one
     identifiable: bool
 
     def __str__(self) -> str:
@@ -112,8 +114,7 @@ def asymptotic_covariance(
     if not masks_per_example >= 1:
         raise ValueError(f"masks_per_example is {masks_per_example}; it must be at least 1, or inf")
     I_mask = information(joint, scores, masks)
-    values = np.linalg.eigvalsh(I_mask)
-    condition = float(values[-1] / values[0]) if values[0] > 1e-13 * values[-1] else inf
+    condition = _condition(I_mask)
     if condition == inf:
         return Covariance(np.full_like(I_mask, inf), inf, inf, False)
     inner = I_mask
@@ -123,6 +124,15 @@ def asymptotic_covariance(
     inverse = np.linalg.inv(I_mask)
     matrix = inverse @ inner @ inverse
     return Covariance((matrix + matrix.T) / 2, float(np.trace(matrix)), condition, True)
+
+
+def _condition(matrix: Float[np.ndarray, "d d"]) -> float:
+    """The condition number in units in which the diagonal is one; infinite if it is above 1e13."""
+    scale = np.sqrt(np.diag(matrix))
+    if not (scale > 0).all():
+        return inf
+    values = np.linalg.eigvalsh(matrix / np.outer(scale, scale))
+    return float(values[-1] / values[0]) if values[0] > 1e-13 * values[-1] else inf
 
 
 def chain_rule_term(

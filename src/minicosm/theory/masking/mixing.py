@@ -12,9 +12,11 @@ from scipy.special import rel_entr
 from minicosm.worlds.joint import Joint, context_sums
 from minicosm.worlds.masks import MaskLaw
 
-from .kernels import Kernel, block_dynamics, reversibility_error
+from .kernels import Kernel, block_dynamics, contexts, reversibility_error
 
 Law = Float[np.ndarray, " states"]
+
+SMALL_GAP = 1e-6  # below it, 1 / (1 - lambda_2) has fewer than ten digits
 
 NEAR = (
     1e-6  # below it a quotient of divergences is rounding; there the limit is the Poincaré constant
@@ -53,7 +55,8 @@ def poincare(P: Kernel, mu: Law) -> float:
     """`C = 1 / (1 - lambda_2)`: the least C with `Var(f) <= C E(f, f)`.
 
     Infinite if the support of mu falls into parts, which is decided on truth values. The kernel must
-    be reversible for mu.
+    be reversible for mu. Where 1 - lambda_2 is so small that rounding would show, C is found as the
+    largest eigenvalue of the inverse of `I - P` (`slow_poincare`).
     """
     error = reversibility_error(P, mu)
     if error > 1e-9:
@@ -64,7 +67,39 @@ def poincare(P: Kernel, mu: Law) -> float:
     if parts(P, mu) > 1:
         return inf
     values = eigenvalues(P, mu)
-    return float(1 / (1 - values[-2])) if len(values) > 1 else 1.0
+    if len(values) == 1:
+        return 1.0
+    gap = 1 - values[-2]
+    return float(1 / gap) if gap > SMALL_GAP else slow_poincare(P, mu)
+
+
+def slow_poincare(P: Kernel, mu: Law) -> float:
+    """The Poincaré constant of a connected chain to many digits, however large it is.
+
+    With the likeliest state o as ground, `G = (I - P)^-1` on the other states is found by elimination
+    without a subtraction (as in `hitting.expected_steps`). For f of mean zero, `(I - P) u = f` is solved
+    by u = G f up to a constant, so C is the largest eigenvalue of `Q D^(1/2) G D^(-1/2) Q`, where
+    D = diag(mu), G is zero at o, and Q projects onto what is orthogonal to `sqrt(mu)`.
+    """
+    order = np.argsort(-mu, kind="stable")[: int((mu > 0).sum())]
+    mu, A = mu[order], P[np.ix_(order, order)].astype(np.float64)
+    np.fill_diagonal(A, 0)
+    n = len(mu)
+    G, leave = np.eye(n), np.ones(n)
+    for i in range(n - 1, 0, -1):
+        leave[i] = A[i, :i].sum()
+        share = A[:i, i] / leave[i]
+        A[:i, :i] += np.outer(share, A[i, :i])
+        np.fill_diagonal(A[:i, :i], 0)
+        G[:i] += np.outer(share, G[i])
+    G[0] = 0
+    for i in range(1, n):
+        G[i] = (G[i] + A[i, :i] @ G[:i]) / leave[i]
+    root = np.sqrt(mu)
+    S = root[:, None] * G / root
+    S = S - np.outer(root, root @ S)
+    S = S - np.outer(S @ root, root)
+    return float(np.linalg.eigvalsh((S + S.T) / 2)[-1])
 
 
 def parts(P: Kernel, mu: Law) -> int:
@@ -145,19 +180,39 @@ def entropy_constant(
     support = np.flatnonzero(q > 0)
     upper = entropy_upper(C, float(q[support].min())) if len(support) > 1 else 1.0
     best, witness = C, q
-    for x in support:
-        r = np.zeros_like(q)
-        r[x] = 1
-        value = -log(q[x]) / max(conditional_kl(r, q, masks, joint.vocab), 1e-300)
-        if value > best and q[x] < 1:
-            best, witness = value, r
+    ratios = _point_ratios(joint, masks)
+    if ratios.max() > best:
+        best, witness = float(ratios.max()), np.eye(len(q))[ratios.argmax()]
     rng = np.random.default_rng(seed)
     for start in range(starts):
         r = _start(rng, start, q)
         value, r = _ascend(r, q, masks, joint.vocab, steps)
         if value > best:
             best, witness = value, r
-    return Bracket(min(best, upper), upper, witness)
+    return Bracket(best, upper, witness)
+
+
+def _point_ratios(joint: Joint, masks: MaskLaw) -> Float[np.ndarray, " states"]:
+    """The quotient of C_AT at the point mass of every x, zero where q(x) is 0 or 1:
+
+    `-log q(x) / sum_K P(K | x) log(1 + sum_{z != x, z_-K = x_-K} q(z) P(K | z) / (q(x) P(K | x)))`,
+
+    without the subtraction that would round a likely token's surprise to zero.
+    """
+    q = joint.probabilities
+    below = np.zeros(len(q))
+    for mask, law in masks.items(len(q)):
+        members = contexts(joint, mask)
+        weights = (q * law)[members]
+        before, after = (np.cumsum(w, axis=1) for w in (weights, weights[:, ::-1]))
+        others = np.zeros_like(weights)
+        others[:, 1:] += before[:, :-1]
+        others[:, :-1] += after[:, -2::-1]
+        seen = weights > 0
+        surprise = np.where(seen, np.log1p(others / np.where(seen, weights, 1)), 0)
+        below[members] += law[members] * surprise
+    judged = (q > 0) & (below > 0)
+    return np.where(judged, -np.log(np.where(judged, q, 1)) / np.where(judged, below, 1), 0)
 
 
 def _start(rng: np.random.Generator, start: int, q: Law) -> Law:
