@@ -3,6 +3,7 @@
 # Importing a module registers its claims, in this order.
 # isort: off
 from .claims import masking  # noqa: F401
+from .claims import adaptive  # noqa: F401
 from .claims import estimation  # noqa: F401
 from .claims import chains  # noqa: F401
 from .claims import parallel  # noqa: F401

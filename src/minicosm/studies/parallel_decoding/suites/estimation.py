@@ -28,11 +28,12 @@ class Fits:
 
 def run(config: Fits, progress: Progress) -> TrialResult:
     """`n |theta_hat - theta|^2` for every k and n, one mask per example; with all masks averaged on the
-    same sequences; and what the theory says."""
+    same sequences; the form `n (theta_hat - theta)^T Gamma^-1 (theta_hat - theta)`; and what the theory
+    says."""
     world = CliqueIsing(LENGTH, LENGTH, config.coupling, 0.0).ising()
     joint, T, theta = world.joint(), world.statistics(), world.parameters()
     shape = (LENGTH, len(config.examples), config.repeats)
-    errors, averaged = np.empty(shape), np.empty(shape)
+    errors, averaged, forms = np.empty(shape), np.empty(shape), np.empty(shape)
     failed = 0
     for at, n in enumerate(config.examples):
         rng = np.random.default_rng([config.seed, n])
@@ -44,13 +45,16 @@ def run(config: Fits, progress: Progress) -> TrialResult:
             found = mpl.fit(counts, T, masks, 2)
             whole = mpl.fit(mpl.averaged_counts(sequences, masks), T, masks, 2)
             failed += int((~found.converged).sum() + (~whole.converged).sum())
-            errors[k - 1, at] = n * ((found.theta - theta) ** 2).sum(axis=1)
+            off = found.theta - theta
+            errors[k - 1, at] = n * (off**2).sum(axis=1)
+            forms[k - 1, at] = n * ((off @ info.information(joint, T, masks)) * off).sum(axis=1)
             averaged[k - 1, at] = n * ((whole.theta - theta) ** 2).sum(axis=1)
     traces = [_trace(joint, T, k, 1) for k in range(1, LENGTH + 1)]
     sandwich = [_trace(joint, T, k, inf) for k in range(1, LENGTH + 1)]
     numbers = {"traces": traces, "sandwich": sandwich, "failed": failed, "J": config.coupling}
     return TrialResult(
-        numbers | {"examples": list(config.examples)}, {"errors": errors, "averaged": averaged}
+        numbers | {"examples": list(config.examples), "parameters": len(theta)},
+        {"errors": errors, "averaged": averaged, "forms": forms},
     )
 
 

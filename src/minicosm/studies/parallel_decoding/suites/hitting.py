@@ -10,6 +10,7 @@ import numpy as np
 from minicosm.decoding.gibbs import CliqueGibbs, CliqueParallel, hitting_steps
 from minicosm.lab import Progress, TrialResult
 from minicosm.theory.masking import hitting, lumped
+from minicosm.theory.masking.bounds import strongly_ferromagnetic
 from minicosm.worlds.clique_ising import CliqueIsing
 
 LENGTH, CLIQUE, FIELD = 10, 4, 5.0
@@ -28,20 +29,22 @@ class Hitting:
 def run(config: Hitting, progress: Progress) -> TrialResult:
     """Steps of simulated chains, and the exact expectation of the same from the lumped chains."""
     shape = (len(config.couplings), LENGTH)
-    exact, alone = np.empty(shape), []
+    exact, spread, alone = np.empty(shape), np.empty(shape), []
     target = np.arange(CLIQUE + 1) == CLIQUE
     for i, J in enumerate(config.couplings):
         world = CliqueIsing(LENGTH, CLIQUE, J, FIELD).lumped()
         start = lumped.at(world, 0)
         for k in range(1, LENGTH + 1):
             P = lumped.k_gibbs(world, k)
-            exact[i, k - 1] = hitting.capped_steps(P, target, start, config.budget)
+            exact[i, k - 1], spread[i, k - 1] = _moments(P, target, start, config.budget)
         P = lumped.independent_parallel(world)
+        capped, deviation = _moments(P, target, start, config.budget)
         alone.append(
             {
                 "hit": hitting.hit_probability(P, target, start, config.budget),
                 "mean": float(hitting.expected_steps(P, target)[0]),
-                "capped": hitting.capped_steps(P, target, start, config.budget),
+                "capped": capped,
+                "deviation": deviation,
             }
         )
     progress(0, 2, "k-Gibbs chains")
@@ -50,10 +53,22 @@ def run(config: Hitting, progress: Progress) -> TrialResult:
         {
             "couplings": list(config.couplings),
             "budget": config.budget,
+            "assumption": strongly_ferromagnetic(
+                CliqueIsing(LENGTH, CLIQUE, max(config.couplings), FIELD)
+            ).reason,
             **{name: [row[name] for row in alone] for name in alone[0]},
         },
-        {"exact": exact, "steps": steps, "parallel": parallel},
+        {"exact": exact, "deviation": spread, "steps": steps, "parallel": parallel},
     )
+
+
+def _moments(P, target, start, budget: int) -> tuple[float, float]:
+    """Mean and standard deviation of `min(T, budget)`: its second moment is
+    `sum_{t < budget} (2 t + 1) P(T > t)`."""
+    survives = hitting.survival(P, target, start, budget)[:-1]
+    mean = float(survives.sum())
+    second = float((2 * np.arange(budget) + 1) @ survives)
+    return mean, float(np.sqrt(max(second - mean**2, 0)))
 
 
 def _simulate(config: Hitting, progress: Progress) -> tuple[np.ndarray, np.ndarray]:

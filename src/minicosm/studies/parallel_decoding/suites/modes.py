@@ -28,6 +28,7 @@ def run(config: Worlds, progress: Progress) -> TrialResult:
     _uneven(ledger, config)
     for budget, delta in ((10, 0.5), (100, 0.2), (1000, 0.1), (10**5, 0.05)):
         _separation(ledger, budget, delta)
+    _separation(ledger, 10, 0.1, length=2184)  # the least length at which k may be less than it
     _growth(ledger)
     for c in range(2, 12):
         spins = 2 * np.array(np.unravel_index(np.arange(2**c), (2,) * c)) - 1
@@ -146,26 +147,27 @@ def _uneven(ledger: Ledger, config: Worlds) -> None:
         )  # fmt: skip
 
 
-def _separation(ledger: Ledger, budget: int, delta: float) -> None:
-    """Corollary 4.1.1 at the least sizes it allows, exactly."""
+def _separation(ledger: Ledger, budget: int, delta: float, length: int | None = None) -> None:
+    """Corollary 4.1.1 at the least sizes it allows, exactly; spins outside the clique have no field."""
     sizes = bounds.separation(budget, delta)
     c = sizes.clique
-    h = sizes.clique_field / c
-    world = CliqueIsing(c, c, sizes.slack + sizes.clique_field, h)
+    N = c if length is None else length
+    h = np.where(np.arange(N) < c, sizes.clique_field / c, 0)
+    world = CliqueIsing(N, c, sizes.slack + sizes.clique_field, h)
     state = world.lumped()
-    k = bounds.least_k(c, c, delta)
+    k = bounds.least_k(N, c, delta)
     reach = float(lumped.k_gibbs(state, k)[: c // 2, c].min())
     low = 2 * np.arange(c + 1) - c <= -2
     P = lumped.independent_parallel(state)
     worst = lumped.at(state, int(np.flatnonzero(low)[-1]))
-    steps = min(budget, 3000)
-    left = hitting.hit_probability(P, ~low, worst, steps) * budget / steps
+    left = hitting.hit_probability(P, ~low, worst, budget)
     rate = bounds.stuck(world, delta).rate
     ledger.add(
         "separation",
         budget=budget,
         delta=delta,
         clique=c,
+        length=N,
         k=k,
         reach=reach,
         promised=1 - bounds.reach_probability(world, k),
