@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import nan
 from typing import Any
 
 
@@ -46,6 +47,34 @@ class Certificate:
             f"{self.disagreements} of {self.compared} labels differ, largest identity error "
             f"{self.largest_error:.1e}, smallest margin {self.smallest_margin:.1e}"
         )
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A theorem that states an inequality or an identity, applied to one world.
+
+    `holds` is None where a condition fails: then the theorem says nothing. `slack` is how far the two
+    sides are apart, negative (beyond rounding) where the statement is false.
+    """
+
+    name: str
+    conditions: tuple[Condition, ...]
+    holds: bool | None = None
+    slack: float = nan
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def applies(self) -> bool:
+        return all(condition.holds for condition in self.conditions)
+
+    def failed(self) -> tuple[Condition, ...]:
+        return tuple(condition for condition in self.conditions if not condition.holds)
+
+    def __str__(self) -> str:
+        if not self.applies:
+            return f"{self.name} does not apply: {'; '.join(c.reason for c in self.failed())}"
+        shown = ", ".join(f"{name} {value:.6g}" for name, value in self.numbers.items())
+        return f"{self.name} {'holds' if self.holds else 'fails'}, slack {self.slack:.3g} ({shown})"
 
 
 @dataclass(frozen=True)

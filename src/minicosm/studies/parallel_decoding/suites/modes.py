@@ -1,12 +1,13 @@
 """Cliques with two modes: Propositions 4.3.3, 4.1.4, 4.1.5 and Corollary 4.1.1."""
 
-from math import exp, log
+from math import exp
 
 import numpy as np
 from scipy.special import expit
 
 from minicosm.lab import Progress, TrialResult
-from minicosm.theory.masking import bounds, hitting, kernels, lumped
+from minicosm.theory.masking import bounds, hitting, kernels, lumped, theorems
+from minicosm.theory.theorem import Relation
 from minicosm.worlds.clique_ising import CliqueIsing
 from minicosm.worlds.masks import MaskLaw
 
@@ -75,20 +76,14 @@ def _equality(ledger: Ledger) -> None:
 
 def _reach(ledger: Ledger, rng, world: CliqueIsing) -> None:
     """Proposition 4.1.4: the exact chance of entering R_1 from the worst state, and its steps."""
-    joint, N, c = world.ising().joint(), world.length, world.clique
-    k = int(rng.integers(c, N + 1))
-    masks = MaskLaw.uniform(N, k)
-    exact = float(hitting.reach_in_one(joint, masks, world.mode(1)).min())
-    bound = bounds.reach_probability(world, k)
-    delta = float(rng.uniform(0.01, 0.5))
-    steps = bounds.reach_steps(world, k, delta)
-    start = np.zeros(len(joint.probabilities))
-    start[0] = 1  # all spins -1
-    missed = hitting.survival_at(kernels.k_gibbs(joint, k), world.mode(1), start, steps)
-    ledger.add(
-        "reach", holds=exact >= bound * (1 - 1e-12), ratio=exact / bound,
-        in_time=bool(missed <= delta * (1 + 1e-9)),
-    )  # fmt: skip
+    k = int(rng.integers(world.clique, world.length + 1))
+    found = theorems.proposition_4_1_4(world, k, float(rng.uniform(0.01, 0.5)))
+    exact, bound = found.numbers["exact"], found.numbers["bound"]
+    # the same chance without a dense kernel
+    masks = MaskLaw.uniform(world.length, k)
+    other = hitting.reach_in_one(world.ising().joint(), masks, world.mode(1)).min()
+    same = abs(other - exact) <= 1e-12
+    ledger.add("reach", holds=bool(found.holds and same), ratio=exact / bound)
 
 
 def _stuck(ledger: Ledger, rng) -> None:
@@ -97,17 +92,17 @@ def _stuck(ledger: Ledger, rng) -> None:
     h = float(rng.uniform(0, 1) / c)
     slack = float(np.arctanh(min(0.999, 2 / c * rng.uniform(1.01, c / 2))))
     world = CliqueIsing(c, c, c * h + slack, h)
-    delta = float(rng.uniform(0.05, 0.9))
-    found = bounds.stuck(world, delta)
-    steps = min(found.steps, 10**6)  # beyond it rounding adds up
-    P = lumped.independent_parallel(world.lumped())
+    found = theorems.proposition_4_1_5(world, float(rng.uniform(0.05, 0.9)))
     low = 2 * np.arange(c + 1) - c <= -2
-    worst = int(np.flatnonzero(low)[-1])
-    stays = hitting.survival_at(P, ~low, lumped.at(world.lumped(), worst), steps)
     turn = expit(world.lumped().update_logits()[1][low].max())
+    spin = bool(turn <= 1 / (1 + exp(2 * world.slack)) * (1 + 1e-12))
+    _add_stuck(ledger, found, spin)
+
+
+def _add_stuck(ledger: Ledger, found: Relation, spin: bool) -> None:
     ledger.add(
-        "stuck", holds=bool(stays >= 1 - delta - 1e-12), steps=found.steps, applies=found.applies,
-        stays=float(stays), spin=bool(turn <= 1 / (1 + exp(2 * world.slack)) * (1 + 1e-12)),
+        "stuck", holds=bool(found.holds), applies=found.applies, steps=found.numbers["steps"],
+        stays=found.numbers["stays"], spin=spin,
     )  # fmt: skip
 
 
@@ -128,23 +123,8 @@ def _uneven(ledger: Ledger, config: Worlds) -> None:
         rng = np.random.default_rng([config.seed, 5, seed])
         h = rng.uniform(0, 0.2, size=10)
         world = CliqueIsing(10, 10, h.sum() + rng.uniform(2, 3), h)
-        delta = float(rng.uniform(0.1, 0.5))
-        found = bounds.stuck(world, delta)
-        joint = world.ising().joint()
-        P = kernels.independent_parallel(joint)
-        total = 2 * joint.states.sum(axis=1) - 10
-        low = total <= -2
-        law = np.eye(len(P))[np.flatnonzero(total == -2)]
-        stays = 1.0
-        Q = P[np.ix_(low, low)]
-        law = law[:, low]
-        for _ in range(found.steps):
-            law = law @ Q
-        stays = float(law.sum(axis=1).min())
-        ledger.add(
-            "stuck", holds=stays >= 1 - delta, steps=found.steps, applies=found.applies,
-            stays=stays, spin=True,
-        )  # fmt: skip
+        found = theorems.proposition_4_1_5(world, float(rng.uniform(0.1, 0.5)))
+        _add_stuck(ledger, found, spin=True)
 
 
 def _separation(ledger: Ledger, budget: int, delta: float, length: int | None = None) -> None:
@@ -154,31 +134,12 @@ def _separation(ledger: Ledger, budget: int, delta: float, length: int | None = 
     N = c if length is None else length
     h = np.where(np.arange(N) < c, sizes.clique_field / c, 0)
     world = CliqueIsing(N, c, sizes.slack + sizes.clique_field, h)
-    state = world.lumped()
     k = bounds.least_k(N, c, delta)
-    reach = float(lumped.k_gibbs(state, k)[: c // 2, c].min())
-    low = 2 * np.arange(c + 1) - c <= -2
-    P = lumped.independent_parallel(state)
-    worst = lumped.at(state, int(np.flatnonzero(low)[-1]))
-    left = hitting.hit_probability(P, ~low, worst, budget)
-    rate = bounds.stuck(world, delta).rate
+    found = theorems.corollary_4_1_1(world, k, budget, delta)
     ledger.add(
-        "separation",
-        budget=budget,
-        delta=delta,
-        clique=c,
-        length=N,
-        k=k,
-        reach=reach,
-        promised=1 - bounds.reach_probability(world, k),
-        left=left,
-        holds=bool(reach >= 1 - delta / 2 and left <= delta / 2),
-        parts=bool(
-            1 - bounds.reach_probability(world, k) <= delta / 2 + 1e-12
-            and rate >= c / 8 - 1
-            and c / 8 - 1 >= log(4 * budget / delta) - 1e-9
-        ),
-    )
+        "separation", budget=budget, delta=delta, clique=c, length=N, k=k, holds=bool(found.holds),
+        reach=found.numbers["one step enters"], left=found.numbers["independent steps leave"],
+    )  # fmt: skip
 
 
 def _growth(ledger: Ledger) -> None:
