@@ -7,24 +7,16 @@ import numpy as np
 from minicosm.lab import PALETTE, Estimate, figure
 
 from ..common.checks import Results
+from .readings import DATA, PASSES, after, of_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DATA = ("distilled", "peaked", "undistilled")
-PASSES = (1, 2, 4, 10)
 PRINTED = {
     "stutter": (0.06, 0.13, 0.23, 0.01, 0.10, 0.25),
     "other": (0.11, 0.23, 0.35, 0.04, 0.20, 0.38),
 }
 DISTANCES = ("tv min", "tv mean", "tv max", "cosine min", "cosine mean", "cosine max")
-
-
-def _seeds(results: Results, arm: str, *path: str) -> np.ndarray:
-    rows = results[arm].numbers["seeds"]
-    for name in path:
-        rows = [row[name] for row in rows]
-    return np.asarray(rows, float)
 
 
 def _band(values: np.ndarray) -> tuple[float, float, float]:
@@ -62,7 +54,7 @@ def _quality(ax: Any, results: Results, data: str, measure: str) -> None:
     for label, arm, colour, style, size in lines:
         if arm not in results:
             continue
-        found = [_band(_seeds(results, arm, "passes", str(n), measure)) for n in PASSES]
+        found = [_band(after(results, arm, n, measure)) for n in PASSES]
         mean, low, high = map(np.array, zip(*found, strict=True))
         ax.errorbar(
             PASSES, mean, yerr=(mean - low, high - mean), fmt=style, color=colour, label=label,
@@ -70,7 +62,7 @@ def _quality(ax: Any, results: Results, data: str, measure: str) -> None:
         )  # fmt: skip
     causal = f"{data}, token by token"
     if causal in results and measure == "valid":
-        value, least, most = _band(_seeds(results, causal, "beam", "valid"))
+        value, least, most = _band(of_seeds(results, causal, "beam", "valid"))
         ax.axhline(value, color=PALETTE[1], lw=1.4, label="token by token")
         ax.axhspan(least, most, color=PALETTE[1], alpha=0.12, lw=0)
     ax.set_xscale("log")
@@ -175,7 +167,7 @@ def _bars(ax: Any, results: Results, bars: list[tuple]) -> None:
         for i, data in enumerate(DATA):
             if (name := arm.format(data)) not in results:
                 continue
-            values = factor * _seeds(results, name, *path)
+            values = factor * of_seeds(results, name, *path)
             x = i + (at - (len(bars) - 1) / 2) * wide
             ax.bar(x, values.mean(), wide * 0.9, color=colour, alpha=alpha, label=label, lw=0)
             ax.plot(np.full(len(values), x), values, ".", ms=4, color="0.45")
@@ -201,14 +193,14 @@ def _attention(results: Results, of: str) -> "Figure":
             colour = PALETTE[1] if group == "stutter" else PALETTE[0]
             x = np.arange(len(DISTANCES)) + 0.24 * (at - 0.5)
             found = np.array(
-                [_seeds(results, data, of, "cross", group, m)[:, 0] for m in DISTANCES]
+                [of_seeds(results, data, of, "cross", group, m)[:, 0] for m in DISTANCES]
             )
             if np.isfinite(found).all():
                 ax.bar(x, found.mean(axis=1), 0.22, color=colour, alpha=0.75, label=label, lw=0)
                 for row, place in zip(found, x, strict=True):
                     ax.plot(np.full(len(row), place), row, ".", ms=3, color="0.35")
             ax.plot(x, PRINTED[group], "_", ms=9, mew=1.6, color=colour, label=f"{label}, printed")
-        pairs = int(_seeds(results, data, of, "cross", "stutter", "tv mean")[:, 2].sum())
+        pairs = int(of_seeds(results, data, of, "cross", "stutter", "tv mean")[:, 2].sum())
         ax.set_title(f"{data}, {pairs} repeats")
         ax.set_xticks(range(len(DISTANCES)), [m.replace(" ", "\n") for m in DISTANCES], fontsize=7)
         ax.grid(axis="x", visible=False)

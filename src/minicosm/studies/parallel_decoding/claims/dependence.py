@@ -8,17 +8,12 @@ from minicosm.lab import Estimate, Outcome, Table, Verdict
 
 from ...common.checks import Results
 from ...common.statistics import all_above, all_within
+from ..readings import DATA, of_seeds
 from ..refinement_figures import (
     attention_figure,
 )
 from ..study import STUDY
-from .refinement_trials import (
-    DATA,
-    UNLEARNED,
-    if_learned,
-    of_seeds,
-    translators,
-)
+from .refinement_trials import UNLEARNED, if_learned, translators
 from .trials import PAPER
 
 PAIRS = 30  # stuttering pairs that a seed must have to be judged

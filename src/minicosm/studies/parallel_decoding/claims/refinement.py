@@ -13,6 +13,7 @@ from minicosm.lab import Estimate, Outcome, Table, Verdict
 
 from ...common.checks import Results
 from ...common.statistics import all_above
+from ..readings import DATA, PASSES, after, of_seeds
 from ..refinement_figures import (
     quality_figure,
     tokens_figure,
@@ -21,17 +22,13 @@ from ..study import STUDY
 from .refinement_trials import (
     BLIND,
     CAUSAL,
-    DATA,
     EVERY,
     EXACT,
     EXACT_WORLDS,
     MARGIN,
     NOISE,
-    PASSES,
     UNLEARNED,
-    after,
     if_learned,
-    of_seeds,
     passes_table,
     points,
     searched,

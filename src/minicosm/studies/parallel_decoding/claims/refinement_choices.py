@@ -4,18 +4,16 @@ from minicosm.lab import Estimate, Outcome, Verdict
 
 from ...common.checks import Results
 from ...common.statistics import all_above, all_within
+from ..readings import DATA, after, of_seeds
 from ..study import STUDY
 from .refinement_trials import (
-    DATA,
     KEPT,
     MARGIN,
     NOISE,
     ONE_STAGE,
     PLAIN,
     UNLEARNED,
-    after,
     if_learned,
-    of_seeds,
     passes_table,
     points,
     share,

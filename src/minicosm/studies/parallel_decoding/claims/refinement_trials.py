@@ -14,8 +14,8 @@ import numpy as np
 from minicosm.lab import Estimate, Outcome, ProfileName, Table, Trial
 
 from ...common.checks import Results
+from ..readings import DATA, PASSES, after, of_seeds
 
-DATA = ("distilled", "peaked", "undistilled")
 CAUSAL = ", token by token"
 KEPT = "distilled, 85% kept"
 PLAIN = "undistilled, no positional attention"
@@ -35,12 +35,11 @@ SMOKE: dict[str, Any] = {
     "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2, "mlp_width": 32,
     "layers": 1, "warmup": 5, "rejecters": (), "candidates": 1, "stages": 1, "positional": False,
 }  # fmt: skip
-PAPER: dict[str, Any] = {
+FULL: dict[str, Any] = {
     "steps": 500_000, "batch": 2048, "tests": 3000, "width": 512, "heads": 8, "mlp_width": 2048,
     "layers": 6, "warmup": 10_000, "dropout": 0.1, "factored": True,
 }  # fmt: skip
 
-PASSES = (1, 2, 4, 10)
 MARGIN = 5.0  # points of valid targets
 NOISE = 1.0  # points by which a mean may fall
 LEARNED = (
@@ -69,7 +68,7 @@ def translators(*names: str, exact: Iterable[str] = ()) -> Trials:
         for option, value in chosen.items():
             if value is not None and value < 2:
                 raise ValueError(f"{option} is {value}; it must be at least 2")
-        profiles: dict[str, dict[str, Any]] = {"smoke": SMOKE, "laptop": {}, "paper": PAPER}
+        profiles: dict[str, dict[str, Any]] = {"smoke": SMOKE, "laptop": {}, "paper": FULL}
         given = profiles[profile] | {name: v for name, v in chosen.items() if v is not None}
         found = {name: Trial(run, Refining(**(ARMS[name] | given), seed=seed)) for name in names}
         sizes = {name: given[name] for name in ("tests", "seeds", "candidates") if name in given}
@@ -87,19 +86,6 @@ EVERY = translators(*DATA, *(f"{data}{CAUSAL}" for data in DATA), exact=EXACT_WO
 
 
 # -- reading ----------------------------------------------------------------------------------
-
-
-def of_seeds(results: Results, arm: str, *path: str) -> np.ndarray:
-    """One number of every seed of an arm."""
-    rows = results[arm].numbers["seeds"]
-    for name in path:
-        rows = [row[name] for row in rows]
-    return np.asarray(rows, float)
-
-
-def after(results: Results, arm: str, passes: int, name: str = "valid") -> np.ndarray:
-    """One number of every seed after so many passes."""
-    return of_seeds(results, arm, "passes", str(passes), name)
 
 
 def points(first: np.ndarray, second: np.ndarray) -> Estimate:

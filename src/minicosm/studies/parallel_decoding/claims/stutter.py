@@ -6,21 +6,19 @@ from minicosm.lab import Estimate, Outcome, Table
 
 from ...common.checks import Results
 from ...common.statistics import all_above, all_within
+from ..readings import DATA, after, of_seeds
 from ..refinement_figures import (
     stutter_figure,
 )
 from ..study import STUDY
 from .refinement_trials import (
     BLIND,
-    DATA,
     EVERY,
     EXACT,
     EXACT_WORLDS,
     MARGIN,
     UNLEARNED,
-    after,
     if_learned,
-    of_seeds,
     points,
     searched,
     translators,
