@@ -67,14 +67,14 @@ def hitting_figure(results: Results) -> "Figure":
     left.set_ylabel("steps to the larger mode")
     left.set_title("k-Gibbs: points simulated, lines exact")
     left.legend(title="coupling J", title_fontsize=8, fontsize=8)
-    hit = np.maximum(found.numbers["hit"], 1e-30)
-    right.semilogy(couplings, hit, "-", color=PALETTE[3], lw=1.2, label="exact")
+    at_coupling, hit = found.arrays["curve"]
+    right.semilogy(at_coupling, hit, "-", color=PALETTE[3], lw=1.2, label="exact")
     share = (found.arrays["parallel"] < budget).mean(axis=1)
     seen = share > 0
     right.plot(np.array(couplings)[seen], share[seen], "o", color=PALETTE[3], label="simulated")
     right.plot(
-        np.array(couplings)[~seen], np.full((~seen).sum(), 0.3 / steps.shape[2]), "v", mfc="none",
-        color=PALETTE[3], label="no run arrived",
+        np.array(couplings)[~seen], np.full((~seen).sum(), 3 / steps.shape[2]), "v", mfc="none",
+        color=PALETTE[3], label=f"none of {steps.shape[2]} arrived:\nbelow 3/{steps.shape[2]} (95%)",
     )  # fmt: skip
     right.set_xlabel("coupling J")
     right.set_ylabel(f"P(arrives in {budget} steps)")
@@ -129,6 +129,8 @@ def one_pass_figure(results: Results) -> "Figure":
 
 def stutter_figure(results: Results) -> "Figure":
     """One source of eight words: what each target position believes, what it says, and a translation."""
+    from matplotlib.patheffects import withStroke
+
     arrays = results["suite"].arrays
     laws, decoded, truth = arrays["laws"], arrays["decoded"], arrays["truth"]
     N, tokens = laws.shape
@@ -146,7 +148,10 @@ def stutter_figure(results: Results) -> "Figure":
         np.arange(N)[repeated], decoded[repeated], "s", mfc="none", mec=PALETTE[1], mew=1.8, ms=9,
         label="most likely, repeated",
     )  # fmt: skip
-    ax.plot(np.arange(N), truth, "x", color="w", mew=1.4, ms=5, label="a most likely translation")
+    ax.plot(
+        np.arange(N), truth, "x", color="w", mew=1.4, ms=5, label="a most likely translation",
+        path_effects=[withStroke(linewidth=2.6, foreground="0.15")],
+    )  # fmt: skip
     ax.grid(False)
     ax.set_xticks(range(N), [f"{i + 1}\n{names[d]}" for i, d in enumerate(decoded)])
     ax.set_yticks(range(tokens), names, fontsize=7)

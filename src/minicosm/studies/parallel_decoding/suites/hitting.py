@@ -47,6 +47,11 @@ def run(config: Hitting, progress: Progress) -> TrialResult:
                 "deviation": deviation,
             }
         )
+    fine = np.linspace(min(config.couplings), max(config.couplings), 60)
+    curve = [
+        hitting.hit_probability(lumped.independent_parallel(state), target, start, config.budget)
+        for state in (CliqueIsing(LENGTH, CLIQUE, float(J), FIELD).lumped() for J in fine)
+    ]
     progress(0, 2, "k-Gibbs chains")
     steps, parallel = _simulate(config, progress)
     return TrialResult(
@@ -58,7 +63,13 @@ def run(config: Hitting, progress: Progress) -> TrialResult:
             ).reason,
             **{name: [row[name] for row in alone] for name in alone[0]},
         },
-        {"exact": exact, "deviation": spread, "steps": steps, "parallel": parallel},
+        {
+            "exact": exact,
+            "deviation": spread,
+            "steps": steps,
+            "parallel": parallel,
+            "curve": np.stack([fine, curve]),
+        },
     )
 
 
