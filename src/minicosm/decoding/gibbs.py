@@ -195,7 +195,7 @@ def check_starts(chain: Chain, starts: Any, *, many: bool) -> None:
 
 
 def trajectory(
-    chain: Chain, key: PRNGKeyArray, start: Int[AnyArray, "*state"], steps: int
+    chain: Chain, key: PRNGKeyArray, start: Int[AnyArray, "*state"] | int | np.integer, steps: int
 ) -> Int[Array, "steps *state"]:
     """The states after 1, ..., `steps` steps of one chain."""
     check_starts(chain, start, many=False)

@@ -76,7 +76,7 @@ class Joint(eqx.Module):
         """
         if not (hasattr(world, "vocab") and callable(getattr(world, "log_prob", None))):
             raise ValueError(
-                f"the world is a {type(world).__name__}; it must have `vocab` and `log_prob(tokens)`"
+                f"the world has type {type(world).__name__}; it must have `vocab` and `log_prob(tokens)`"
             )
         states = check_states(world.vocab, length)
         tokens = all_sequences(world.vocab, length)
