@@ -213,7 +213,11 @@ def two_bits_chain():
         (lambda: gibbs.run_chains(two_bits_chain(), None, np.array([0]), -1), "steps is -1"),
         (
             lambda: gibbs.hitting_steps(
-                gibbs.CliqueParallel(CliqueIsing(3, 2, 1.0, 0.0)), None, np.eye(3, dtype=int), None, 1
+                gibbs.CliqueParallel(CliqueIsing(3, 2, 1.0, 0.0)),
+                None,
+                np.eye(3, dtype=int),
+                None,
+                1,
             ),
             r"a start has 0 .* 3 spins -1 and \+1",
         ),

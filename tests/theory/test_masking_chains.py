@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -254,8 +255,9 @@ def test_the_bound_on_the_joint_law():
     assert found[1] == pytest.approx(whole)
 
 
-def test_bounds_beyond_a_double_are_infinite():
-    """Of 400 tokens, and of a mode of 1000 spins in 2000; where all fits they are as they were."""
+def test_bounds_beyond_a_double():
+    """Gaps of 400 tokens are infinite, steps to a mode of 1000 spins in 2000 are 1e601; and where all
+    fits into a double, the numbers are those of the formulas."""
     sizes = bounds.Sizes(400, 4, 1000, 10, 0.1, 0.05, 20.0, 300.0)
     assert bounds.empirical_gap(400, 4, 1000, 0.1) == math.inf
     assert bounds.joint_bound(sizes, 2.5, 0.0) == math.inf
@@ -263,10 +265,13 @@ def test_bounds_beyond_a_double_are_infinite():
     assert bounds.corollary_choice(1100, 4, 300.0, 10, 1000, 0.1)[0] == math.inf
     assert bounds.corollary_gap(1100, 4, 300.0, 10, 1000, 0.1) == math.inf
     wide = CliqueIsing(2000, 1000, 3000.0, 1.0)
-    assert bounds.reach_steps(wide, 1000, 0.1) == math.inf
+    steps = Fraction(bounds.reach_steps(wide, 1000, 0.1), math.comb(2000, 1000))
+    assert float(steps) == pytest.approx(math.log(10), rel=1e-11)
     assert bounds.reach_steps(wide, 2000, 0.1) == 1
     weak = CliqueIsing(1100, 1100, 1.2, 0.001)  # 2^c - 2 beyond a double
-    assert bounds.reach_probability(weak, 1100) == 0 and bounds.reach_steps(weak, 1100, 0.1) == math.inf
+    assert bounds.reach_probability(weak, 1100) == 0
+    steps = Fraction(bounds.reach_steps(weak, 1100, 0.1), 2**1100)
+    assert float(steps) == pytest.approx(math.log(10) * math.exp(-2.4), rel=1e-11)
     small = CliqueIsing(6, 4, 9.0, 0.1)
     field, slack = small.clique_field, small.slack
     reach = 2 / 6 * math.exp(2 * (slack + field))
@@ -334,7 +339,10 @@ def test_a_transformer_of_one_layer_is_any_table():
         ),
         (lambda: lumped.at(CliqueIsing(6, 4, 1.0, 0.1).lumped(), 5), r"s is 5; .* states 0..4"),
         (lambda: lumped.at(CliqueIsing(6, 4, 1.0, 0.1).lumped(), -1), "s is -1"),
-        (lambda: bounds.reach_steps(CliqueIsing(6, 4, 9.0, 0.1), 5, 0.0), "delta is 0.0; .* strictly"),
+        (
+            lambda: bounds.reach_steps(CliqueIsing(6, 4, 9.0, 0.1), 5, 0.0),
+            "delta is 0.0; .* strictly",
+        ),
         (lambda: bounds.separation(0, 0.1), "budget is 0"),
         *(
             (lambda f=f, start=start: f(np.eye(2), np.array([False, True]), start, 3), sentence)

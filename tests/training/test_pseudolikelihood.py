@@ -138,7 +138,10 @@ ones = np.ones((2, 4))
     ("make", "sentence"),
     [
         *(
-            (lambda given=given: mpl.draw_counts(None, bits, masks, **{"examples": 9} | given), name)
+            (
+                lambda given=given: mpl.draw_counts(None, bits, masks, **{"examples": 9} | given),
+                name,
+            )
             for given, name in (
                 ({"masks_per_example": 0}, "masks_per_example is 0; it must be a whole number"),
                 ({"masks_per_example": 1.5}, "masks_per_example is 1.5; it must be a whole number"),

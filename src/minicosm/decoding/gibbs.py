@@ -173,10 +173,10 @@ def check_starts(chain: Chain, starts: Any, *, many: bool) -> None:
     """Raise if a start is no state of the chain; values under a trace are trusted."""
     if not is_concrete(starts):
         return
-    values = np.asarray(starts)
+    values, shape = np.asarray(starts), tuple[int, ...]()
     if isinstance(chain, BlockDynamics | ProductChain):
         table = chain.log_masks if isinstance(chain, BlockDynamics) else chain.laws
-        shape, inside = (), (values >= 0) & (values < table.shape[0])
+        inside = (values >= 0) & (values < table.shape[0])
         needs = f"the number of a sequence, 0..{table.shape[0] - 1}"
     elif isinstance(chain, CliqueGibbs | CliqueParallel):
         free = chain.h[chain.clique :] if isinstance(chain, CliqueParallel) else chain.outside

@@ -18,7 +18,7 @@ from rich.table import Table as Grid
 
 from minicosm.lab.claims import Claim, LabError, ProfileName, Study, Table
 from minicosm.lab.code import Code
-from minicosm.lab.display import COLOURS, id_width
+from minicosm.lab.display import COLOURS, width_of
 from minicosm.lab.encoding import for_readers
 from minicosm.lab.numbers import number, seconds
 from minicosm.lab.options import options_of
@@ -121,7 +121,8 @@ def print_list(studies: Sequence[Study], as_json: bool) -> None:
         console.print(f"[bold]{escape(study.name)}[/]  {escape(study.title)}")
         console.print(f"{escape(study.source)}\n", style="dim")
         grid = Grid.grid(padding=(0, 2, 0, 0))
-        grid.add_column(overflow="fold", width=id_width(study.claims, console.width))
+        ids = [claim.id for claim in study.claims]
+        grid.add_column(overflow="fold", width=width_of(ids, console.width))
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
         for claim in study.claims:

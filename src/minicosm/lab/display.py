@@ -16,7 +16,6 @@ from rich.markup import escape
 from minicosm.lab.numbers import number, seconds
 
 if TYPE_CHECKING:
-    from minicosm.lab.claims import Claim
     from minicosm.lab.executors import Failure
     from minicosm.lab.run import Checked
 
@@ -104,9 +103,9 @@ def _shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def id_width(claims: Sequence[Claim], width: int) -> int:
-    """Columns for the ids of the claims: all that they need, where 34 of `width` are left."""
-    return min(max((len(claim.id) for claim in claims), default=1), max(width - 34, 20))
+def width_of(ids: Sequence[str], width: int) -> int:
+    """Columns for the ids of claims: all that they need, if 34 of `width` are left for the rest."""
+    return min(max(map(len, ids), default=1), max(width - 34, 20))
 
 
 def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
@@ -115,8 +114,8 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    ids = id_width([item.claim for item in checked], console.width)
-    table.add_column("claim", overflow="fold", width=ids)
+    first = [text for item in checked for text in (item.claim.id, item.note[:40])]
+    table.add_column("claim", overflow="fold", width=width_of(first, console.width))
     table.add_column("verdict", no_wrap=True)
     table.add_column("first number", overflow="fold")
     for item in checked:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import ceil, comb, exp, expm1, floor, inf, isfinite, log, log1p, sqrt, tanh
 
+import numpy as np
+
 from minicosm.worlds.arrays import check_count
 from minicosm.worlds.clique_ising import CliqueIsing
 from minicosm.worlds.masks import check_k
@@ -135,27 +137,34 @@ def reach_probability(world: CliqueIsing, k: int) -> float:
 
     The printed exponent of the last terms is garbled in two places.
     """
+    return exp(log_reach_probability(world, k))
+
+
+def log_reach_probability(world: CliqueIsing, k: int) -> float:
+    """Its logarithm: with hundreds of spins the probability itself may be below a double."""
     N, c = world.length, world.clique
     if check_k(k, N) < c:
         raise ValueError(f"k is {k}; the clique of {c} spins needs k in {c}..{N}")
-    all_hidden = comb(N - c, k - c) / comb(N, k)
-    # divided by e^(2 (J_0 + h_G)); 2^c - 2 in logs, since c may be in the hundreds
+    all_hidden = log(comb(N - c, k - c)) - log(comb(N, k))
+    # divided by e^(2 (J_0 + h_G))
     slack, field = world.slack, world.clique_field
-    others = exp(-2 * field) + _exp(log(2**c - 2) - 2 * (slack + field))
-    return all_hidden / (1 + others)
+    others = [0.0, -2 * field, log(2**c - 2) - 2 * (slack + field)]
+    return all_hidden - float(np.logaddexp.reduce(others))
 
 
-def reach_steps(world: CliqueIsing, k: int, delta: float) -> int | float:
+def reach_steps(world: CliqueIsing, k: int, delta: float) -> int:
     """`T = ceil(ln delta / ln c_R1)`: R_1 was visited by then with probability `1 - delta`.
 
-    Infinite where `1 - c_R1` is so small (1e-308) that T exceeds a double.
+    Beyond 1e300 steps `ln c_R1 = c_R1 - 1` and T is a whole number of which twelve digits are right.
     """
     _check_delta(delta)
-    reach = reach_probability(world, k)
-    if reach >= 1 - delta:
-        return 1
-    steps = log(delta) / log1p(-reach) if reach > 0 else inf
-    return ceil(steps) if isfinite(steps) else inf
+    log_reach = log_reach_probability(world, k)
+    if log_reach < -690:
+        bits = (log(-log(delta)) - log_reach) / log(2)
+        low = floor(bits) - 52
+        return ceil(2.0 ** (bits - low)) * 2**low
+    reach = exp(log_reach)
+    return 1 if reach >= 1 - delta else ceil(log(delta) / log1p(-reach))
 
 
 @dataclass(frozen=True)
