@@ -11,7 +11,7 @@ from scipy import stats
 from minicosm.decoding import cliques, gibbs
 from minicosm.theory.masking import hitting, kernels, lumped
 from minicosm.worlds import CliqueIsing, Joint, MaskLaw
-from minicosm.worlds.counterexamples import independent_bits
+from minicosm.worlds.counterexamples import independent_bits, two_bits
 from minicosm.worlds.ising import random_ising
 
 CHAINS = 4000
@@ -47,6 +47,17 @@ def test_block_dynamics_steps_as_its_kernel():
     np.testing.assert_array_equal(last, again)
     path = gibbs.trajectory(chain, jax.random.key(0), np.int32(3), 5)
     assert path.shape == (5,) and int(path.min()) >= 0 and int(path.max()) < 8
+
+
+def test_impossible_contexts_stay_as_in_the_kernel():
+    """Also states without a mask law: `two_bits` has none in its impossible state."""
+    joint = Joint(np.array([0.5, 0, 0, 0, 0, 0, 0, 0.5]), 2, 3)
+    for law, masks, start in ((joint, MaskLaw.uniform(3, 1), 1), (*two_bits(), 3)):
+        starts = np.full(CHAINS, start, np.int32)
+        last = gibbs.run_chains(gibbs.BlockDynamics(law, masks), jax.random.key(5), starts, 1)
+        row = kernels.block_dynamics(law, masks)[start]
+        assert row[start] > 0.3
+        follows(last, row)
 
 
 def test_product_chains_step_as_their_kernels():
@@ -161,6 +172,10 @@ def test_random_words_are_those_of_the_reference():
     assert found == [641, 1573767, 3222811527]
 
 
+def two_bits_chain():
+    return gibbs.BlockDynamics(*two_bits())
+
+
 @pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("make", "sentence"),
@@ -170,6 +185,47 @@ def test_random_words_are_those_of_the_reference():
         (
             lambda: cliques.clique_blocks(jax.random.key(0), np.ones((3, 2), int), 1.0, 0.0, 4, 1),
             r"k is 4; .* 1..3",
+        ),
+        *(
+            (lambda k=k: gibbs.CliqueGibbs(CliqueIsing(5, 3, 0.4, 0.1), k), r"whole number in 1..5")
+            for k in (2.5, "2", None)
+        ),
+        *(
+            (
+                lambda k=k: cliques.clique_blocks(
+                    jax.random.key(0), np.ones((3, 2), int), 1.0, 0.0, k, 1
+                ),
+                r"k is .*; it must be a whole number in 1..3",
+            )
+            for k in (2.5, "2", None)
+        ),
+        *(
+            (lambda start=start: gibbs.run_chains(two_bits_chain(), None, start, 1), sentence)
+            for start, sentence in (
+                (np.array([0, 99]), r"a start has 99 .* number of a sequence, 0..3"),
+                (np.array([-1]), "a start has -1"),
+                (np.array([0.5]), "a start has 0.5 of dtype float64"),
+                (np.array(0), r"starts have shape \(\); each must be the number"),
+                (np.array([[0, 1]]), r"starts have shape \(1, 2\)"),
+            )
+        ),
+        (lambda: gibbs.trajectory(two_bits_chain(), None, np.int32(4), 1), "a start has 4"),
+        (lambda: gibbs.run_chains(two_bits_chain(), None, np.array([0]), -1), "steps is -1"),
+        (
+            lambda: gibbs.hitting_steps(
+                gibbs.CliqueParallel(CliqueIsing(3, 2, 1.0, 0.0)),
+                None,
+                np.eye(3, dtype=int),
+                None,
+                1,
+            ),
+            r"a start has 0 .* 3 spins -1 and \+1",
+        ),
+        (
+            lambda: gibbs.run_chains(
+                gibbs.CliqueGibbs(CliqueIsing(3, 2, 1.0, 0.0), 1), None, np.ones((1, 4), int), 1
+            ),
+            r"starts have shape \(1, 4\); each must be 3 spins",
         ),
         (
             lambda: gibbs.BlockDynamics(independent_bits(14, 0.5), MaskLaw.bernoulli(14, 0.5)),

@@ -120,6 +120,14 @@ def test_numbers_are_written_with_four_significant_digits(value, text):
     assert number(value) == text
 
 
+def test_a_table_says_how_many_digits_it_needs():
+    assert [number(28.26149, digits) for digits in (3, 4, 5)] == ["28.3", "28.26", "28.261"]
+    assert number(1.23456e-9, 5) == "1.2346e−9" and number(0.5, 6) == "0.500000"
+    assert number(Estimate(0.5, 0.25, 0.75, 9), 2) == "0.50 [0.25, 0.75]"
+    with pytest.raises(ValueError, match=r"'t' has digits 0; 1..17"):
+        Table("t", ("a",), ((1.0,),), digits=0)
+
+
 def test_durations_are_written_for_people():
     assert [seconds(x) for x in (0.26, 59.4, 185, 7830)] == [
         "0.3 s",

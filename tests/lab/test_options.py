@@ -171,4 +171,4 @@ def test_a_value_that_trials_refuse_is_a_sentence_and_other_errors_cost_their_cl
     assert good.outcome.verdict == "holds"
     refusing = replace(claims[1][1], trials=lambda profile, seed: int("x"))
     _, bad = check([claims[0], (study, refusing)], "smoke", 0, store, options={"tosses": "2"})
-    assert bad.error.sentence.startswith("its list of trials: ValueError")
+    assert bad.error.sentence.startswith("its list of trials: invalid literal for int()")

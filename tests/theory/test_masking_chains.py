@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -200,6 +201,23 @@ def test_lumped_chains_are_the_enumerated_ones(c, free, J, h, data):
     np.testing.assert_allclose(one, full[:, world.mode(1)].sum(axis=1), atol=1e-12)
 
 
+@given(st.integers(0, 20))
+def test_impossible_contexts_stay_also_without_a_kernel(seed):
+    """`reach_in_one` is a row sum of the kernel from impossible states too."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(8)) * (rng.random(8) < 0.4) + 0.1 * np.eye(8)[0]
+    joint, masks = Joint(p / p.sum(), 2, 3), MaskLaw.uniform(3, int(rng.integers(1, 3)))
+    if seed % 2:
+        table = rng.dirichlet(np.ones(3), size=8)
+        table[(p == 0) & (rng.random(8) < 0.5)] = 0
+        masks = MaskLaw(masks.masks, table)
+    target = rng.random(8) < 0.5
+    target[seed % 8] = True
+    P = kernels.block_dynamics(joint, masks)
+    found = hitting.reach_in_one(joint, masks, target)
+    np.testing.assert_allclose(found, P[:, target].sum(axis=1), atol=1e-12)
+
+
 def test_lumped_chains_of_hundreds_of_spins_keep_their_law():
     state = CliqueIsing(160, 130, 0.01, 0.002).lumped()
     law = np.exp(state.log_law)
@@ -235,6 +253,37 @@ def test_the_bound_on_the_joint_law():
     B = math.sqrt(2**6 * 4 * C_eps / (1e9 * 0.1)) + math.sqrt(math.log(8 * C_eps / 0.1) / 2e6)
     whole = math.sqrt(2.5 / 2 * (B * math.log(1 / beta) + 0.05)) + math.sqrt(64 / (8 * 0.1 * 1e6))
     assert found[1] == pytest.approx(whole)
+
+
+def test_bounds_beyond_a_double():
+    """Gaps of 400 tokens are infinite, steps to a mode of 1000 spins in 2000 are 1e601; and where all
+    fits into a double, the numbers are those of the formulas."""
+    sizes = bounds.Sizes(400, 4, 1000, 10, 0.1, 0.05, 20.0, 300.0)
+    assert bounds.empirical_gap(400, 4, 1000, 0.1) == math.inf
+    assert bounds.joint_bound(sizes, 2.5, 0.0) == math.inf
+    assert bounds.pointwise_gap(1100, 4, 300.0, 10, 1000, 0.1, 1.0)[1] == math.inf
+    assert bounds.corollary_choice(1100, 4, 300.0, 10, 1000, 0.1)[0] == math.inf
+    assert bounds.corollary_gap(1100, 4, 300.0, 10, 1000, 0.1) == math.inf
+    wide = CliqueIsing(2000, 1000, 3000.0, 1.0)
+    steps = Fraction(bounds.reach_steps(wide, 1000, 0.1), math.comb(2000, 1000))
+    assert float(steps) == pytest.approx(math.log(10), rel=1e-11)
+    assert bounds.reach_steps(wide, 2000, 0.1) == 1
+    weak = CliqueIsing(1100, 1100, 1.2, 0.001)  # 2^c - 2 beyond a double
+    assert bounds.reach_probability(weak, 1100) == 0
+    steps = Fraction(bounds.reach_steps(weak, 1100, 0.1), 2**1100)
+    assert float(steps) == pytest.approx(math.log(10) * math.exp(-2.4), rel=1e-11)
+    small = CliqueIsing(6, 4, 9.0, 0.1)
+    field, slack = small.clique_field, small.slack
+    reach = 2 / 6 * math.exp(2 * (slack + field))
+    reach /= math.exp(2 * (slack + field)) + math.exp(2 * slack) + 2**4 - 2
+    assert bounds.reach_probability(small, 5) == pytest.approx(reach)
+    assert (1 - reach) ** bounds.reach_steps(small, 5, 0.01) <= 0.01
+    assert bounds.empirical_gap(2, 3, 50, 0.1) == pytest.approx(math.sqrt(3**6 / (16 * 0.1 * 50)))
+    e, t = bounds.corollary_choice(3, 2, 4.0, 10, 50, 0.1)
+    assert e == pytest.approx(math.sqrt(2**2 * 2**3 / (10 * 0.1)))
+    gap, fails = bounds.pointwise_gap(3, 2, 4.0, 10, 50, e, t)
+    assert gap == pytest.approx(bounds.corollary_gap(3, 2, 4.0, 10, 50, 0.1))
+    assert fails == pytest.approx(0.1)
 
 
 def test_modes_stuck_and_separation():
@@ -280,6 +329,50 @@ def test_a_transformer_of_one_layer_is_any_table():
         (lambda: kernels.k_gibbs(independent_bits(12, 0.5), 1), "at most 2048 states. .*lumped"),
         (lambda: kernels.denoiser(independent_bits(2, 0.5), 1.5), "must be a probability"),
         (lambda: lumped.k_gibbs(CliqueIsing(6, 4, 1.0, 0.1).lumped(), 7), r"k is 7; .* 1..6"),
+        *(
+            (lambda k=k: lumped.k_gibbs(CliqueIsing(6, 4, 1.0, 0.1).lumped(), k), r"whole .* 1..6")
+            for k in (2.5, "2", None)
+        ),
+        *(
+            (lambda k=k: bounds.reach_probability(CliqueIsing(6, 4, 9.0, 0.1), k), r"whole .* 1..6")
+            for k in (4.5, "4", None)
+        ),
+        (lambda: lumped.at(CliqueIsing(6, 4, 1.0, 0.1).lumped(), 5), r"s is 5; .* states 0..4"),
+        (lambda: lumped.at(CliqueIsing(6, 4, 1.0, 0.1).lumped(), -1), "s is -1"),
+        (
+            lambda: bounds.reach_steps(CliqueIsing(6, 4, 9.0, 0.1), 5, 0.0),
+            "delta is 0.0; .* strictly",
+        ),
+        (lambda: bounds.separation(0, 0.1), "budget is 0"),
+        *(
+            (lambda f=f, start=start: f(np.eye(2), np.array([False, True]), start, 3), sentence)
+            for f in (
+                hitting.survival,
+                hitting.survival_at,
+                hitting.hit_probability,
+                hitting.capped_steps,
+            )
+            for start, sentence in (
+                (np.ones(3) / 3, r"start has shape \(3,\); it must have shape \(2\)"),
+                (np.array([0.5, 0.6]), "start sums to 1.1"),
+                (np.array([1.5, -0.5]), r"start\[1\] is -0.5"),
+                (np.array([np.nan, 1]), r"start\[0\] is nan"),
+            )
+        ),
+        (
+            lambda: hitting.survival(np.eye(2), np.array([False, True]), np.ones(2) / 2, -1),
+            "budget is -1",
+        ),
+        (lambda: hitting.expected_steps(np.eye(2), np.array([0, 1])), "dtype int64"),
+        (lambda: hitting.expected_steps(np.ones((2, 3)), np.ones(2, bool)), "P has shape"),
+        (
+            lambda: hitting.expected_steps(np.full((2, 2), np.nan), np.array([False, True])),
+            r"P\[0, 0\] is nan",
+        ),
+        (lambda: transformers.product(np.full((4, 2, 2), np.nan)), "sum to 1"),
+        (lambda: transformers.lookup(np.full((4, 2, 2), np.nan)), "finite logits"),
+        (lambda: transformers.lookup(np.zeros((4, 2))), r"the table has shape \(4, 2\)"),
+        (lambda: transformers.deterministic(np.full((4, 2), 0.5), 2), "dtype float64"),
         (lambda: mixing.poincare(np.eye(2)[::-1], np.array([0.9, 0.1])), "reversible for mu"),
         (lambda: hitting.expected_steps(np.eye(2), np.zeros(2, bool)), "true for at least one"),
         (lambda: bounds.reach_probability(CliqueIsing(6, 4, 9.0, 0.1), 3), r"needs k in 4..6"),

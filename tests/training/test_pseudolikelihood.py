@@ -108,3 +108,57 @@ def test_a_minimum_at_infinity_does_not_converge():
     assert not mpl.fit(counts, T, masks, 2).converged
     with pytest.raises(ValueError, match=r"must end in \(1, 4\)"):
         mpl.fit(np.zeros((2, 4)), T, masks, 2)
+
+
+def test_contexts_far_below_the_most_likely_one_do_not_underflow():
+    """Alternating spins of a strong clique: with one spin hidden, a context of energy -200 chooses between
+    -200 and -100."""
+    world = CliqueIsing(8, 8, 50.0, 0.0).ising()
+    masks, counts = MaskLaw.uniform(8, 1), np.zeros((8, 256))
+    counts[:, 0b01010101] = 1
+    T, theta = world.statistics(), world.parameters()
+    by_hand = []
+    for i in range(8):
+        here, flipped = (T[x] @ theta for x in (0b01010101, 0b01010101 ^ (128 >> i)))
+        by_hand.append(np.logaddexp(here, flipped) - here)
+    assert mpl.loss(theta, counts, T, masks, 2) == pytest.approx(np.mean(by_hand))
+    gradient, hessian = mpl.derivatives(theta, counts, T, masks, 2)
+    flips = np.array([T[0b01010101 ^ (128 >> i)] for i in range(8)])
+    np.testing.assert_allclose(gradient, (flips - T[0b01010101]).mean(axis=0), atol=1e-12)
+    assert np.isfinite(hessian).all()
+
+
+masks, T = MaskLaw.uniform(2, 1), CliqueIsing(2, 2, 1.0, 0.0).ising().statistics()
+bits = CliqueIsing(2, 2, 1.0, 0.0).ising().joint()
+ones = np.ones((2, 4))
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        *(
+            (
+                lambda given=given: mpl.draw_counts(None, bits, masks, **{"examples": 9} | given),
+                name,
+            )
+            for given, name in (
+                ({"masks_per_example": 0}, "masks_per_example is 0; it must be a whole number"),
+                ({"masks_per_example": 1.5}, "masks_per_example is 1.5; it must be a whole number"),
+                ({"examples": 0}, "examples is 0"),
+                ({"repeats": -1}, "repeats is -1"),
+            )
+        ),
+        (lambda: mpl.fit(0 * ones, T, masks, 2), "all zero; it must have at least one example"),
+        (lambda: mpl.fit(np.stack([ones, 0 * ones]), T, masks, 2), "all zero"),
+        (lambda: mpl.fit(-ones, T, masks, 2), r"counts\[0, 0\] is -1; no entry may be negative"),
+        (lambda: mpl.fit(np.nan * ones, T, masks, 2), r"counts\[0, 0\] is nan"),
+        (lambda: mpl.loss(np.zeros(3), 0 * ones, T, masks, 2), "all zero"),
+        (lambda: mpl.derivatives(np.zeros(3), -ones, T, masks, 2), "negative"),
+        (lambda: mpl.fit(ones, T[:, :0], masks, 2), r"shape \(4, 0\); .* at least one column"),
+        (lambda: mpl.fit(ones, T, masks, 3), "each of 9 sequences"),
+    ],
+)
+def test_bad_input_is_a_sentence(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()

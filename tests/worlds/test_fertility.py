@@ -81,11 +81,18 @@ def test_a_repeat_is_no_translation():
     assert world.log_prob(np.array([3, 4]), np.array([6, 8])) == pytest.approx(2 * math.log(0.5))
 
 
+def test_phrase_lengths_in_float32_are_kept_as_they_are():
+    given = np.float32([0.9, 0.1])
+    np.testing.assert_array_equal(Fertility(jax.numpy.asarray(given)).q, given.astype(np.float64))
+
+
 @pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (lambda: Fertility((0.5, 0.4)), "sums to 0.9"),
+        (lambda: Fertility((0.5, 0.5 + 1e-7)), r"q sums to 1 \+ 1.0e-07"),
+        (lambda: Fertility((0.5, 0.5)).posterior(3, 4.5), "target_length is 4.5; .* whole number"),
         (lambda: Fertility((1.0,), swap=2), "must be a probability"),
         (lambda: Fertility((1.0,), shortest=5, longest=4), "at most longest"),
         (lambda: Fertility((1.0,), source_vocab=3), "need more"),

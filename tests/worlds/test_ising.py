@@ -65,6 +65,7 @@ def test_mask_laws(N, k, rate):
 
 
 bits = Joint([0.25] * 4, 2, 2)
+corner = Joint([0.5, 0.25, 0.25, 0], 2, 2)
 
 
 @pytest.mark.usefixtures("unchecked_types")
@@ -81,13 +82,27 @@ bits = Joint([0.25] * 4, 2, 2)
         (lambda: CliqueIsing(3, 3, 1.0, [0.1, 0.2, 0.3]).lumped(), "must be equal"),
         (lambda: MaskLaw.uniform(4, 0), r"k is 0; it must be a whole number in 1..4"),
         (lambda: MaskLaw.uniform(4, 5), r"k is 5; it must be a whole number in 1..4"),
+        *(
+            (lambda k=k: MaskLaw.uniform(4, k), r"k is .*; it must be a whole number in 1..4")
+            for k in (2.5, 2.0, "2", None, True, np.nan)
+        ),
+        (lambda: CliqueIsing(3, 3, 1.0, 0.0).mode(0), "sign is 0; it must be 1 or -1"),
+        (lambda: MaskLaw.blocks(2, [[0, 1.5]]), r"a block is \[0, 1.5\]; .* whole numbers in 0..1"),
+        (lambda: MaskLaw.blocks(2, [[True, False]]), "whole numbers in 0..1"),
+        (lambda: MaskLaw.blocks(2, [[0], "1"]), "whole numbers in 0..1"),
+        (lambda: MaskLaw.blocks(2, [0, 1]), "a block is 0; it must be a set"),
+        (lambda: MaskLaw(np.eye(2, dtype=bool), [0.5, 0.5 - 1e-7]), r"sums to 1 - 1.0e-07"),
         (lambda: MaskLaw.uniform(256, 128), "lumped chains"),
         (lambda: MaskLaw.blocks(3, [[0], [1]]), "no mask hides position 2"),
-        (lambda: MaskLaw.blocks(2, [[0], [1, 2]]), r"positions are 0..1"),
+        (lambda: MaskLaw.blocks(2, [[0], [1, 2]]), r"a block is \[1, 2\]; .* 0..1"),
         (lambda: MaskLaw.blocks(2, []), "has no blocks"),
         (lambda: MaskLaw.bernoulli(2, 0.0), "greater than 0"),
         (lambda: MaskLaw.uniform(3, 1).check(bits), "3 positions; the sequences have 2"),
         (lambda: two_bits()[1].check(bits), "sequence 3 sum to 0"),
+        (
+            lambda: MaskLaw.adaptive([[0], [1]], [[0.5, 0.5]] * 3 + [[0.5, 0.1]], 2).check(corner),
+            "sequence 3 sum to 0.6; they must sum to 1, or be zero",
+        ),
     ],
 )
 def test_bad_input_is_a_sentence(make, sentence):

@@ -101,6 +101,16 @@ def test_samples_follow_the_law():
     assert ((counts[:3] - expected) ** 2 / expected).sum() < 16  # chi-squared, 2 degrees
 
 
+def test_a_law_in_float32_is_kept_as_it_is():
+    """It is judged in its own precision, and neither refused for its rounding nor normalised."""
+    given = np.float32([0.9, 0.1])
+    assert abs(given.astype(np.float64).sum() - 1) > 1e-8
+    joint = Joint(given, 2, 1)
+    assert joint.probabilities.dtype == np.float64
+    np.testing.assert_array_equal(joint.probabilities, given)
+    assert Joint([1.0], 1, 32).states.shape == (1, 32)
+
+
 @pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("make", "sentence"),
@@ -108,6 +118,14 @@ def test_samples_follow_the_law():
         (lambda: Joint([0.5, 0.4], 2, 1), r"sums to 0.9; it must sum to 1"),
         (lambda: Joint([0.5, 0.5], 2, 2), r"has 2 entries; .* need 2\^2 = 4"),
         (lambda: Joint([1.5, -0.5], 2, 1), r"probabilities\[1\] is -0.5"),
+        (lambda: Joint([0.5, 0.5 + 1e-7], 2, 1), r"sums to 1 \+ 1.0e-07; it must sum to 1"),
+        (lambda: Joint([0.5, 0.5 - 2e-8], 2, 1), r"sums to 1 - 2.0e-08; it must sum to 1"),
+        (lambda: Joint(np.float32([0.5, 0.4999]), 2, 1), r"sums to 0.9999; it must sum to 1"),
+        (lambda: Joint([1.0], 1, 100), r"length is 100; .* up to 32 positions"),
+        (lambda: Joint.from_weights(np.zeros(0), 2, 1), "one finite number"),
+        (lambda: Joint.from_weights(np.full(2, -np.inf), 2, 1), "one finite number"),
+        (lambda: Joint.from_weights(np.array([np.inf, 0]), 2, 1), r"no \+inf"),
+        (lambda: Joint.of_world(object(), 2), "the world has type object; it must have `vocab`"),
         (lambda: Joint(np.ones(1), 2, 15), r"2\^15 sequences; at most 16384"),
         (lambda: Joint.from_weights(np.array([np.nan, 0]), 2, 1), "no NaN"),
         (lambda: two_bits()[0].number(np.array([0, 2])), "between 0 and 1"),

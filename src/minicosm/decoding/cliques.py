@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 from scipy.special import gammaln
 
 from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.masks import check_k
 
 from .gibbs import unit
 
@@ -70,8 +71,7 @@ def clique_blocks(
     uniform is compared with a row of a table of N - k + 1 laws. Which of them are + is uniform.
     """
     N = spins.shape[0]
-    if isinstance(k, bool) or not 1 <= k <= N:
-        raise ValueError(f"k is {k!r}; it must be a whole number in 1..{N}")
+    k = check_k(k, N)
     check_count("steps", steps)
     return _blocks(key, spins, block_table(N, k, float(coupling), float(field)), steps)
 

@@ -13,12 +13,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 from scipy.special import gammaln
 
-from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.arrays import AnyArray, check_count, is_concrete
 from minicosm.worlds.clique_ising import CliqueIsing
 from minicosm.worlds.joint import Joint
-from minicosm.worlds.masks import MaskLaw
+from minicosm.worlds.masks import MaskLaw, check_k
 
-MOST_TABLE = 2**26  # entries of a table of contexts: 256 MB
+# Entries of each of the three tables, 20 bytes an entry together: 336 MB, and 1.1 GB while a chain runs.
+MOST_TABLE = 2**24
 
 
 @runtime_checkable
@@ -29,7 +30,10 @@ class Chain(Protocol):
 
 
 class BlockDynamics(eqx.Module):
-    """Draw `K ~ P(. | x)`, then `x_K ~ p(. | x_-K, K)` (Definitions 4.1.6, 4.1.8, 4.1.10)."""
+    """Draw `K ~ P(. | x)`, then `x_K ~ p(. | x_-K, K)` (Definitions 4.1.6, 4.1.8, 4.1.10).
+
+    A context of probability zero, and a state without a mask law, stay as they are.
+    """
 
     log_joint: Float[AnyArray, "M states"]  # log p(x) P(K | x)
     log_masks: Float[AnyArray, "states M"]  # log P(K | x)
@@ -55,7 +59,10 @@ class BlockDynamics(eqx.Module):
         m = jax.random.categorical(first, jnp.asarray(self.log_masks)[state])
         context = jnp.asarray(self.context)[m]
         logits = jnp.where(context == context[state], jnp.asarray(self.log_joint)[m], -jnp.inf)
-        return jax.random.categorical(second, logits).astype(state.dtype)
+        # The mask drawn is impossible only if all are; the same holds for the new state.
+        new = jax.random.categorical(second, logits)
+        possible = jnp.isfinite(jnp.asarray(self.log_masks)[state, m]) & jnp.isfinite(logits[new])
+        return jnp.where(possible, new, state).astype(state.dtype)
 
 
 class ProductChain(eqx.Module):
@@ -88,8 +95,7 @@ class CliqueGibbs(eqx.Module):
 
     def __init__(self, world: CliqueIsing, k: int):
         lumped = world.lumped()
-        if isinstance(k, bool) or not 1 <= k <= world.length:
-            raise ValueError(f"k is {k!r}; it must be a whole number in 1..{world.length}")
+        k = check_k(k, world.length)
         self.coupling, self.field = np.asarray(lumped.coupling), np.asarray(lumped.field)
         self.outside, self.k = world.h[world.clique :], np.asarray(k, np.int32)
         self.clique = world.clique
@@ -163,12 +169,41 @@ def smallest(keys: UInt32[Array, " n"], count: Int[Array, ""]) -> Bool[Array, " 
     return (keys <= jax.lax.fori_loop(0, 32, narrow, jnp.uint32(0))) & (count > 0)
 
 
-@eqx.filter_jit
+def check_starts(chain: Chain, starts: Any, *, many: bool) -> None:
+    """Raise if a start is no state of the chain; values under a trace are trusted."""
+    if not is_concrete(starts):
+        return
+    values, shape = np.asarray(starts), tuple[int, ...]()
+    if isinstance(chain, BlockDynamics | ProductChain):
+        table = chain.log_masks if isinstance(chain, BlockDynamics) else chain.laws
+        inside = (values >= 0) & (values < table.shape[0])
+        needs = f"the number of a sequence, 0..{table.shape[0] - 1}"
+    elif isinstance(chain, CliqueGibbs | CliqueParallel):
+        free = chain.h[chain.clique :] if isinstance(chain, CliqueParallel) else chain.outside
+        shape, inside = (chain.clique + free.shape[0],), np.abs(values) == 1
+        needs = f"{shape[0]} spins -1 and +1"
+    else:  # a chain of the user's
+        return
+    if values.shape[many:] != shape or values.ndim != len(shape) + many or not values.size:
+        raise ValueError(
+            f"the {'starts have' if many else 'start has'} shape {values.shape}; "
+            f"{'each' if many else 'it'} must be {needs}"
+        )
+    if values.dtype.kind not in "iu" or not inside.all():
+        wrong = values.ravel()[np.argmin(inside)]
+        raise ValueError(f"a start has {wrong} of dtype {values.dtype}; it must be {needs}")
+
+
 def trajectory(
-    chain: Chain, key: PRNGKeyArray, start: Int[AnyArray, "*state"], steps: int
+    chain: Chain, key: PRNGKeyArray, start: Int[AnyArray, "*state"] | int | np.integer, steps: int
 ) -> Int[Array, "steps *state"]:
     """The states after 1, ..., `steps` steps of one chain."""
+    check_starts(chain, start, many=False)
+    return _trajectory(chain, key, start, check_count("steps", steps))
 
+
+@eqx.filter_jit
+def _trajectory(chain, key, start, steps: int):
     def step(state, key):
         state = chain(key, state)
         return state, state
@@ -176,19 +211,22 @@ def trajectory(
     return jax.lax.scan(step, jnp.asarray(start), jax.random.split(key, steps))[1]
 
 
-@eqx.filter_jit
 def run_chains(
     chain: Chain, key: PRNGKeyArray, starts: Int[AnyArray, "chains *state"], steps: int
 ) -> Int[Array, "chains *state"]:
     """The last states of independent chains, one for each start."""
+    check_starts(chain, starts, many=True)
+    return _run_chains(chain, key, starts, check_count("steps", steps, least=0))
 
+
+@eqx.filter_jit
+def _run_chains(chain, key, starts, steps: int):
     def step(states, key):
         return jax.vmap(chain)(jax.random.split(key, states.shape[0]), states), None
 
     return jax.lax.scan(step, jnp.asarray(starts), jax.random.split(key, steps))[0]
 
 
-@eqx.filter_jit
 def hitting_steps(
     chain: Chain,
     key: PRNGKeyArray,
@@ -200,6 +238,12 @@ def hitting_steps(
 
     Step 0 is the start. All chains run until the last has arrived or the budget is used.
     """
+    check_starts(chain, starts, many=True)
+    return _hitting_steps(chain, key, starts, target, budget)
+
+
+@eqx.filter_jit
+def _hitting_steps(chain, key, starts, target, budget):
     starts = jnp.asarray(starts)
 
     def go(carry):

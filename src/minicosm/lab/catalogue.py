@@ -18,7 +18,7 @@ from rich.table import Table as Grid
 
 from minicosm.lab.claims import Claim, LabError, ProfileName, Study, Table
 from minicosm.lab.code import Code
-from minicosm.lab.display import COLOURS
+from minicosm.lab.display import COLOURS, width_of
 from minicosm.lab.encoding import for_readers
 from minicosm.lab.numbers import number, seconds
 from minicosm.lab.options import options_of
@@ -121,7 +121,8 @@ def print_list(studies: Sequence[Study], as_json: bool) -> None:
         console.print(f"[bold]{escape(study.name)}[/]  {escape(study.title)}")
         console.print(f"{escape(study.source)}\n", style="dim")
         grid = Grid.grid(padding=(0, 2, 0, 0))
-        grid.add_column(overflow="fold", max_width=36)
+        ids = [claim.id for claim in study.claims]
+        grid.add_column(overflow="fold", width=width_of(ids, console.width))
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
         for claim in study.claims:
@@ -220,7 +221,7 @@ def print_claim(
 def _print_table(console: Console, table: Table) -> None:
     """As a grid if it fits the width, else row by row."""
     console.print(f"\n{table.title}", style="bold", markup=False)
-    cells = [[number(cell) for cell in row] for row in table.rows]
+    cells = [[number(cell, table.digits) for cell in row] for row in table.rows]
     columns = list(zip(table.columns, *cells, strict=True))
     if sum(2 + max(map(len, column)) for column in columns) <= console.width:
         grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")

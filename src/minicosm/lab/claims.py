@@ -106,17 +106,25 @@ class Estimate:
 
 Cell = str | int | float | Estimate | None
 
+DIGITS = 4  # significant digits of a number that is printed
+
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the lab book; every row has one cell per column."""
+    """A table of the lab book; every row has one cell per column.
+
+    `digits` is how many significant digits its numbers are printed with.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+    digits: int = DIGITS
 
     def __post_init__(self) -> None:
+        if not 1 <= self.digits <= 17:
+            raise ValueError(f"table {self.title!r} has digits {self.digits}; 1..17 can be printed")
         for i, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 raise ValueError(

@@ -103,12 +103,19 @@ def _shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def width_of(ids: Sequence[str], width: int) -> int:
+    """Columns for the ids of claims: all that they need, if 34 of `width` are left for the rest."""
+    return min(max(map(len, ids), default=1), max(width - 34, 20))
+
+
 def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
-    """The table of verdicts, grouped by study, within 80 columns, and what went wrong below."""
+    """The table of verdicts, grouped by study, within 80 columns; below it what is remarked of claims
+    that do not hold, and what went wrong."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("claim", overflow="fold", max_width=40)
+    first = [text for item in checked for text in (item.claim.id, item.note[:40])]
+    table.add_column("claim", overflow="fold", width=width_of(first, console.width))
     table.add_column("verdict", no_wrap=True)
     table.add_column("first number", overflow="fold")
     for item in checked:
@@ -123,6 +130,9 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
         )
     console.print(table)
     console.print()
+    for item in checked:
+        if item.outcome and item.outcome.verdict != "holds" and item.outcome.remark:
+            console.print(f"{item.claim.id}: {item.outcome.remark}", style="dim", markup=False)
     for item in checked:
         if item.error is not None:
             console.print(f"{item.claim.id}: {item.error.sentence}", style="magenta", markup=False)

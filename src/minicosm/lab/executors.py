@@ -56,8 +56,11 @@ class Failure:
     def of(cls, error: BaseException) -> Failure:
         lines = str(error).strip().splitlines()
         kind = type(error).__name__
+        sentence = f"{kind}: {lines[0]}" if lines else kind
+        if lines and type(error) in (ValueError, LabError):  # a sentence for the user as it is
+            sentence = lines[0]
         return cls(
-            f"{kind}: {lines[0]}" if lines else kind,
+            sentence,
             "".join(traceback.format_exception(error)),
         )
 

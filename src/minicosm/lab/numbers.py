@@ -1,34 +1,35 @@
-"""How numbers are written for people: four significant digits, scientific when tiny or huge."""
+"""How numbers are written for people: four significant digits unless more are asked for, scientific when
+tiny or huge."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from minicosm.lab.claims import Estimate
+from minicosm.lab.claims import DIGITS, Estimate
 
 
-def number(value: Any) -> str:
+def number(value: Any, digits: int = DIGITS) -> str:
     """Text of a cell: a number, a string, a boolean, None or an `Estimate` with its interval."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Estimate):
-        return f"{number(value.value)} {interval(value)}"
+        return f"{number(value.value, digits)} {interval(value, digits)}"
     if isinstance(value, int):
         return _grouped(str(value))
     if isinstance(value, float):
-        return _float(value)
+        return _float(value, digits)
     return str(value)
 
 
-def interval(estimate: Estimate) -> str:
+def interval(estimate: Estimate, digits: int = DIGITS) -> str:
     """`[low, high]` of an estimate."""
-    return f"[{number(estimate.low)}, {number(estimate.high)}]"
+    return f"[{number(estimate.low, digits)}, {number(estimate.high, digits)}]"
 
 
-def _float(value: float) -> str:
+def _float(value: float, digits: int) -> str:
     if math.isnan(value):
         return "undefined"
     if math.isinf(value):
@@ -37,11 +38,11 @@ def _float(value: float) -> str:
         return "0"
     size = abs(value)
     if size < 1e-3 or size >= 1e7:
-        mantissa, exponent = f"{value:.3e}".split("e")
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         text = f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
     else:
-        digits = max(0, 3 - math.floor(math.log10(size)))
-        text = f"{value:.{digits}f}"
+        decimals = max(0, digits - 1 - math.floor(math.log10(size)))
+        text = f"{value:.{decimals}f}"
         if value == int(value):
             text = text.split(".")[0]
     return text.replace("-", "−")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from minicosm.lab.claims import Claim, LabError, Outcome, ProfileName, Study, Table
+from minicosm.lab.claims import DIGITS, Claim, LabError, Outcome, ProfileName, Study, Table
 from minicosm.lab.code import Code
 from minicosm.lab.display import Display
 from minicosm.lab.encoding import decode, encode
@@ -89,7 +89,13 @@ def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Ch
     record, svg = found
     try:
         tables = tuple(
-            Table(t["title"], tuple(t["columns"]), tuple(map(tuple, t["rows"])), t["note"])
+            Table(
+                t["title"],
+                tuple(t["columns"]),
+                tuple(map(tuple, t["rows"])),
+                t["note"],
+                t.get("digits", DIGITS),  # verdicts of older versions have none
+            )
             for t in record["tables"]
         )
         return Checked(

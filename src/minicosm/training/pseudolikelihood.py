@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from minicosm.worlds.arrays import check_count, parameter
 from minicosm.worlds.joint import Joint
 from minicosm.worlds.masks import MaskLaw
 
@@ -33,6 +34,12 @@ def draw_counts(
 ) -> Float[np.ndarray, "repeats M states"]:
     """Counts of `repeats` data sets: each example is drawn once and gets its own masks, kept fixed."""
     masks.check(joint)
+    for name, count in (
+        ("examples", examples),
+        ("masks_per_example", masks_per_example),
+        ("repeats", repeats),
+    ):
+        check_count(name, count)
     p = joint.probabilities
     table = masks.table(len(p))
     safe = np.where(table.sum(axis=1, keepdims=True) > 0, table, 1 / table.shape[1])
@@ -60,8 +67,8 @@ def loss(
     mask_is_evidence: bool = True,
 ) -> Float[np.ndarray, "*batch"]:
     """The mean of `-log p_theta(x_K | x_-K, K)` over the counts."""
-    batch = theta.shape[:-1]
-    found = np.zeros(batch)
+    _check(counts, statistics, masks, vocab)
+    found = np.zeros(theta.shape[:-1])
     for m, mask, logs in _weights(theta, statistics, masks, mask_is_evidence):
         n = counts[..., m, :]
         context = _log_sums(logs, mask, vocab)
@@ -83,6 +90,7 @@ def derivatives(
     Without `mask_is_evidence` the factor `P(K | x)` is left out of the model's conditional: right for
     masks that do not look, and inconsistent for masks that do.
     """
+    _check(counts, statistics, masks, vocab)
     d = statistics.shape[1]
     gradient = np.zeros((*theta.shape[:-1], d))
     hessian = np.zeros((*theta.shape[:-1], d, d))
@@ -114,12 +122,7 @@ def fit(
     Newton steps with a ridge of 1e-10 are halved until the loss falls. A data set whose minimum is at
     infinity, or not unique, does not converge: `converged` says so, and no number is invented.
     """
-    states = statistics.shape[0]
-    if counts.shape[-2:] != (len(masks.masks), states):
-        raise ValueError(
-            f"counts have shape {counts.shape}; they must end in ({len(masks.masks)}, {states}), a row "
-            "per mask and a column per sequence"
-        )
+    _check(counts, statistics, masks, vocab)
     d = statistics.shape[1]
     given = {"mask_is_evidence": mask_is_evidence}
     theta = np.zeros((*counts.shape[:-2], d))
@@ -144,6 +147,24 @@ def fit(
     return Fit(theta, largest, (largest < 1e3 * tolerance) & curved)
 
 
+def _check(counts, statistics, masks: MaskLaw, vocab: int) -> None:
+    """Raise unless the counts are of data sets that are not empty, and the statistics are there."""
+    states = vocab**masks.length
+    if statistics.ndim != 2 or statistics.shape[0] != states or statistics.shape[1] == 0:
+        raise ValueError(
+            f"statistics have shape {statistics.shape}; they need a row for each of {states} sequences "
+            "and at least one column"
+        )
+    if counts.shape[-2:] != (len(masks.masks), states):
+        raise ValueError(
+            f"counts have shape {counts.shape}; they must end in ({len(masks.masks)}, {states}), a row "
+            "per mask and a column per sequence"
+        )
+    parameter("counts", counts, counts.shape)
+    if not counts.sum(axis=(-1, -2)).all():
+        raise ValueError("the counts of a data set are all zero; it must have at least one example")
+
+
 def _weights(theta, statistics, masks: MaskLaw, evidence: bool):
     """For every mask in use: its index, itself, and `log (p_theta(x) P(K | x))` up to a constant."""
     energies = theta @ statistics.T
@@ -157,17 +178,24 @@ def _weights(theta, statistics, masks: MaskLaw, evidence: bool):
 
 def _sums(values, mask, vocab: int, length: int, trailing: int = 0):
     """Sums over the masked positions, repeated for every state of the context; with batch axes."""
+    return _over_masked(np.sum, values, mask, vocab, length, trailing)
+
+
+def _over_masked(reduce, values, mask, vocab: int, length: int, trailing: int = 0):
     states_axis = values.ndim - 1 - trailing
     shape = values.shape[:states_axis] + (vocab,) * length + values.shape[states_axis + 1 :]
     axes = tuple(int(i) + states_axis for i in np.flatnonzero(mask))
-    grid = values.reshape(shape)
-    sums = grid.sum(axis=axes, keepdims=True)
-    return np.broadcast_to(sums, shape).reshape(values.shape)
+    found = reduce(values.reshape(shape), axis=axes, keepdims=True)
+    return np.broadcast_to(found, shape).reshape(values.shape)
 
 
 def _log_sums(logs, mask, vocab: int):
-    """`log sum exp` over the masked positions; zero where the whole context is impossible."""
-    highest = logs.max(axis=-1, keepdims=True)
+    """`log sum exp` over the masked positions; zero where the whole context is impossible.
+
+    Each context has its own maximum: a context far below the most likely one would underflow.
+    """
+    highest = _over_masked(np.max, logs, mask, vocab, len(mask))
+    highest = np.where(np.isfinite(highest), highest, 0)
     sums = _sums(np.exp(logs - highest), mask, vocab, len(mask))
     with np.errstate(divide="ignore"):
         return np.where(sums > 0, np.log(sums) + highest, 0)

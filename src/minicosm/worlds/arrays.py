@@ -50,7 +50,8 @@ def parameter(name: str, value: Any, shape: Sequence[int | None]) -> AnyArray:
 
 
 def check_distribution(name: str, value: AnyArray, *, columns: bool) -> None:
-    """Raise unless `value` (each column of it, along axis 0) sums to one."""
+    """Raise unless `value` (each column of it, along axis 0) sums to one: to 1e-8, or to 1e-5 in
+    float32. The sum is left as it is, so a law that is kept in float64 must be judged as it came."""
     if not is_concrete(value):
         return
     tolerance = 1e-5 if value.dtype == np.float32 else 1e-8
@@ -62,9 +63,15 @@ def check_distribution(name: str, value: AnyArray, *, columns: bool) -> None:
         where = tuple(int(i) for i in np.argwhere(off)[0])
         index = ", ".join([":", *map(str, where)])
         raise ValueError(
-            f"{name}[{index}] sums to {sums[where]:.6g}; every column of {name} must sum to 1"
+            f"{name}[{index}] sums to {sum_text(sums[where])}; every column of {name} must sum to 1"
         )
-    raise ValueError(f"{name} sums to {float(sums):.6g}; it must sum to 1")
+    raise ValueError(f"{name} sums to {sum_text(sums)}; it must sum to 1")
+
+
+def sum_text(total: Any) -> str:
+    """A sum that is not 1, in six digits, or as its distance from 1 where these would hide it."""
+    text, off = f"{float(total):.6g}", float(total) - 1
+    return text if text != "1" else f"1 {'+' if off > 0 else '-'} {abs(off):.1e}"
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:

@@ -58,6 +58,8 @@ class CliqueIsing(eqx.Module):
 
     def mode(self, sign: int) -> Bool[np.ndarray, " states"]:
         """The configurations of the region `R_1` or `R_-1` (Eqs. 4.7, 4.8): clique spins all `sign`."""
+        if sign not in (-1, 1):
+            raise ValueError(f"sign is {sign!r}; it must be 1 or -1")
         return (spins_of(self.length)[:, : self.clique] == sign).all(axis=1)
 
     def lumped(self) -> "LumpedClique":

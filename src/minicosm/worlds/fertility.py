@@ -53,8 +53,9 @@ class Fertility(eqx.Module):
         shortest: int = 5,
         longest: int = 10,
     ):
-        self.q = np.asarray(parameter("q", q, (None,)), np.float64)
-        check_distribution("q", self.q, columns=False)
+        q = parameter("q", q, (None,))
+        check_distribution("q", q, columns=False)
+        self.q = np.asarray(q, np.float64)
         if not 0 <= swap <= 1:
             raise ValueError(f"swap is {swap}; it must be a probability")
         if not check_count("shortest", shortest) <= check_count("longest", longest):
@@ -124,7 +125,8 @@ class Fertility(eqx.Module):
 
         As tokens are all different, only the two lengths matter.
         """
-        L, N, F = check_count("source_length", source_length), int(target_length), self.phrase
+        L, F = check_count("source_length", source_length), self.phrase
+        N = check_count("target_length", target_length)
         table = self._forward(L)
         total = table[L, N] if 0 <= N < table.shape[1] else 0.0
         if total <= 0:

@@ -12,12 +12,17 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from .arrays import AnyArray, check_count, check_distribution, check_tokens, parameter
 
 MOST_STATES = 2**14
+MOST_LENGTH = 32  # a table has an axis per position; NumPy allows 64 axes
 
 
 def check_states(vocab: int, length: int, hint: str = "") -> int:
     """`vocab ** length`, the number of sequences; raise if there are too many to write out."""
     check_count("vocab", vocab)
     check_count("length", length)
+    if length > MOST_LENGTH and vocab == 1:
+        raise ValueError(
+            f"length is {length}; sequences of one token are written out up to {MOST_LENGTH} positions"
+        )
     if length * math.log2(vocab) > math.log2(MOST_STATES) + 1e-9:
         raise ValueError(
             f"{vocab} tokens at {length} positions make {vocab}^{length} sequences; at most "
@@ -40,14 +45,14 @@ class Joint(eqx.Module):
     def __init__(self, probabilities: Any, vocab: int, length: int):
         """`probabilities[number of x] = P[X = x]`."""
         states = check_states(vocab, length)
-        p = np.asarray(parameter("probabilities", probabilities, (None,)), np.float64)
+        p = parameter("probabilities", probabilities, (None,))
         if p.size != states:
             raise ValueError(
                 f"probabilities has {p.size} entries; {vocab} tokens at {length} positions need "
                 f"{vocab}^{length} = {states}"
             )
         check_distribution("probabilities", p, columns=False)
-        self.probabilities = p
+        self.probabilities = np.asarray(p, np.float64)
         self.vocab, self.length = int(vocab), int(length)
 
     @classmethod
@@ -56,9 +61,10 @@ class Joint(eqx.Module):
     ) -> Self:
         """The law proportional to `exp(log_weights)`; -inf is probability zero."""
         w = np.asarray(log_weights, np.float64)
-        if np.isnan(w).any() or not w.max(initial=-np.inf) < np.inf or w.max() == -np.inf:
+        highest = w.max(initial=-np.inf)
+        if not np.isfinite(highest):  # NaN as well
             raise ValueError("log_weights must hold no NaN and no +inf, and one finite number")
-        p = np.exp(w - w.max())
+        p = np.exp(w - highest)
         return cls(p / p.sum(), vocab, length)
 
     @classmethod
@@ -68,6 +74,10 @@ class Joint(eqx.Module):
         With `normalise`, the world's weights over sequences of this length need not sum to one, as
         for complete Dyck strings, whose length is random.
         """
+        if not (hasattr(world, "vocab") and callable(getattr(world, "log_prob", None))):
+            raise ValueError(
+                f"the world has type {type(world).__name__}; it must have `vocab` and `log_prob(tokens)`"
+            )
         states = check_states(world.vocab, length)
         tokens = all_sequences(world.vocab, length)
         with jax.enable_x64(True):

@@ -9,10 +9,21 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .arrays import check_count, check_distribution, parameter
+from .arrays import check_count, check_distribution, parameter, sum_text
 from .joint import Joint
 
 MOST_MASKS = 2**14
+
+
+def check_k(k: Any, most: int, least: int = 1) -> int:
+    """`k`, how many positions are hidden, as a whole number in `least..most`."""
+    if not (_is_whole(k) and least <= k <= most):
+        raise ValueError(f"k is {k!r}; it must be a whole number in {least}..{most}")
+    return int(k)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 class MaskLaw(eqx.Module):
@@ -34,9 +45,10 @@ class MaskLaw(eqx.Module):
                 "row per mask and one column per position"
             )
         shape = (None, len(masks)) if np.ndim(weights) == 2 else (len(masks),)
-        weights = np.asarray(parameter("weights", weights, shape), np.float64)
-        if weights.ndim == 1:
-            check_distribution("weights", weights, columns=False)
+        given = parameter("weights", weights, shape)
+        if given.ndim == 1:
+            check_distribution("weights", given, columns=False)
+        weights = np.asarray(given, np.float64)
         used = weights.reshape(-1, len(masks)).max(axis=0) > 0
         missed = np.flatnonzero(~masks[used].any(axis=0))
         if missed.size:
@@ -51,14 +63,18 @@ class MaskLaw(eqx.Module):
         """Weighted blocks (Definition 4.1.2): sets of positions, which may overlap, with their
         probabilities (equal by default)."""
         check_count("length", length)
-        sets = [sorted(set(block)) for block in cover]
-        masks = np.zeros((len(sets), length), bool)
-        for row, block in zip(masks, sets, strict=True):
-            if block and not (block[0] >= 0 and block[-1] < length):
-                raise ValueError(f"a block holds {block}; positions are 0..{length - 1}")
-            row[block] = True
+        sets = [list(block) if isinstance(block, Iterable) else block for block in cover]
         if not sets:
             raise ValueError("the cover has no blocks; it must cover every position")
+        masks = np.zeros((len(sets), length), bool)
+        for row, block in zip(masks, sets, strict=True):
+            if not isinstance(block, list) or not all(
+                _is_whole(i) and 0 <= i < length for i in block
+            ):
+                raise ValueError(
+                    f"a block is {block!r}; it must be a set of whole numbers in 0..{length - 1}"
+                )
+            row[block] = True
         if probabilities is None:
             probabilities = np.full(len(sets), 1 / len(sets))
         return cls(masks, probabilities)
@@ -67,14 +83,13 @@ class MaskLaw(eqx.Module):
     def uniform(cls, length: int, k: int) -> Self:
         """All sets of k positions, equally likely (Definition 4.1.3)."""
         check_count("length", length)
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= length:
-            raise ValueError(f"k is {k!r}; it must be a whole number in 1..{length}")
+        k = check_k(k, length)
         if comb(length, k) > MOST_MASKS:
             raise ValueError(
                 f"{length} positions have {comb(length, k):.3g} sets of {k}; at most {MOST_MASKS} masks "
                 "are written out; a clique of equal spins has lumped chains, whatever its size"
             )
-        return cls.blocks(length, combinations(range(length), int(k)))
+        return cls.blocks(length, combinations(range(length), k))
 
     @classmethod
     def bernoulli(cls, length: int, rate: float) -> Self:
@@ -116,12 +131,13 @@ class MaskLaw(eqx.Module):
                 f"the mask law has {len(self.weights)} rows; there are "
                 f"{len(joint.probabilities)} sequences"
             )
-        off = (np.abs(self.weights.sum(axis=1) - 1) > 1e-8) & (joint.probabilities > 0)
+        sums = self.weights.sum(axis=1)
+        off = (np.abs(sums - 1) > 1e-8) & ((joint.probabilities > 0) | (sums > 0))
         if off.any():
             at = int(np.argmax(off))
             raise ValueError(
-                f"the mask probabilities of sequence {at} sum to {self.weights[at].sum():.6g}; they "
-                "must sum to 1 for every sequence of positive probability"
+                f"the mask probabilities of sequence {at} sum to {sum_text(sums[at])}; they must sum "
+                "to 1, or be zero for a sequence of probability zero"
             )
 
     def items(

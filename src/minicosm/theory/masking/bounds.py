@@ -3,9 +3,26 @@
 from dataclasses import dataclass
 from math import ceil, comb, exp, expm1, floor, inf, isfinite, log, log1p, sqrt, tanh
 
+import numpy as np
+
+from minicosm.worlds.arrays import check_count
 from minicosm.worlds.clique_ising import CliqueIsing
+from minicosm.worlds.masks import check_k
 
 from ..theorem import Condition
+
+MOST_LOG = 709.0  # e^709 is near the largest double
+
+
+def _exp(x: float) -> float:
+    """`e^x`, infinite where it exceeds a double: a bound of that size says nothing."""
+    return exp(x) if x < MOST_LOG else inf
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise ValueError(f"delta is {delta}; it must lie strictly between 0 and 1")
+
 
 # -- Theorem 4.1.4 ------------------------------------------------------------------------------
 
@@ -41,7 +58,8 @@ def loss_gap(sizes: Sizes) -> float:
     """`B ln(1 / beta) + eps` of Corollary 4.3.2, with
     `B = sqrt(2^(3N) |Omega|^N C_eps / (m delta)) + sqrt(ln(8 C_eps / delta) / (2n))`."""
     N = sizes.length
-    masks = exp((3 * N * log(2) + N * log(sizes.vocab) + sizes.log_cover) / 2) / sqrt(
+    _check_delta(sizes.delta)
+    masks = _exp((3 * N * log(2) + N * log(sizes.vocab) + sizes.log_cover) / 2) / sqrt(
         sizes.masks_per_example * sizes.delta
     )
     sample = sqrt((log(8 / sizes.delta) + sizes.log_cover) / (2 * sizes.examples))
@@ -51,7 +69,8 @@ def loss_gap(sizes: Sizes) -> float:
 def empirical_gap(length: int, vocab: int, examples: int, delta: float) -> float:
     """Lemma 4.3.6, with n where a line of its proof prints m: the empirical law is within
     `sqrt(|Omega|^(3N) / (16 delta n))` in total variation with probability `1 - delta`."""
-    return sqrt(vocab ** (3 * length) / (16 * delta * examples))
+    _check_delta(delta)
+    return _exp(1.5 * length * log(vocab)) / sqrt(16 * delta * examples)
 
 
 def joint_bound(sizes: Sizes, entropy_constant: float, loss: float) -> float:
@@ -68,8 +87,8 @@ def pointwise_gap(
 ) -> tuple[float, float]:  # fmt: skip
     """Lemma 4.3.5: `|L_hat - L_tilde| < 2^N e ln(1/beta) + t / n` except with the probability
     `2^(N-2) |Omega|^N / (e^2 m) + 2 exp(-2 t^2 / (n ln(1/beta)^2))`; both numbers."""
-    gap = 2**length * e * log_margin + t / examples
-    fails = 2.0 ** (length - 2) * vocab**length / (e**2 * masks_per_example)
+    gap = _exp(length * log(2)) * e * log_margin + t / examples
+    fails = _exp((length - 2) * log(2) + length * log(vocab)) / (e**2 * masks_per_example)
     return gap, fails + 2 * exp(-2 * t**2 / (examples * log_margin**2))
 
 
@@ -78,7 +97,8 @@ def corollary_choice(
 ) -> tuple[float, float]:
     """e and t with which Lemma 4.3.5 gives Corollary 4.3.1: `e = sqrt(2^(N-1) |Omega|^N / (m delta))`
     (print has the exponent 3N - 1 here) and `t = sqrt(n ln(4 / delta) / 2) ln(1 / beta)`."""
-    e = sqrt(2.0 ** (length - 1) * vocab**length / (masks_per_example * delta))
+    _check_delta(delta)
+    e = _exp(((length - 1) * log(2) + length * log(vocab)) / 2) / sqrt(masks_per_example * delta)
     return e, sqrt(examples * log(4 / delta) / 2) * log_margin
 
 
@@ -87,7 +107,9 @@ def corollary_gap(
 ) -> float:
     """Corollary 4.3.1: with probability `1 - delta`, `|L_hat - L_tilde|` is below
     `(sqrt(2^(3N-1) |Omega|^N / (m delta)) + sqrt(ln(4 / delta) / (2n))) ln(1 / beta)`."""
-    masks = sqrt(2.0 ** (3 * length - 1) * vocab**length / (masks_per_example * delta))
+    _check_delta(delta)
+    masks = _exp(((3 * length - 1) * log(2) + length * log(vocab)) / 2)
+    masks /= sqrt(masks_per_example * delta)
     return (masks + sqrt(log(4 / delta) / (2 * examples))) * log_margin
 
 
@@ -115,19 +137,33 @@ def reach_probability(world: CliqueIsing, k: int) -> float:
 
     The printed exponent of the last terms is garbled in two places.
     """
+    return exp(log_reach_probability(world, k))
+
+
+def log_reach_probability(world: CliqueIsing, k: int) -> float:
+    """Its logarithm: with hundreds of spins the probability itself may be below a double."""
     N, c = world.length, world.clique
-    if not c <= k <= N:
+    if check_k(k, N) < c:
         raise ValueError(f"k is {k}; the clique of {c} spins needs k in {c}..{N}")
-    all_hidden = comb(N - c, k - c) / comb(N, k)
-    # divided by e^(2 (J_0 + h_G)); 2^c - 2 in logs, since c may be in the hundreds
+    all_hidden = log(comb(N - c, k - c)) - log(comb(N, k))
+    # divided by e^(2 (J_0 + h_G))
     slack, field = world.slack, world.clique_field
-    others = exp(-2 * field) + (exp(log(2**c - 2) - 2 * (slack + field)) if c > 1 else 0.0)
-    return all_hidden / (1 + others)
+    others = [0.0, -2 * field, log(2**c - 2) - 2 * (slack + field)]
+    return all_hidden - float(np.logaddexp.reduce(others))
 
 
 def reach_steps(world: CliqueIsing, k: int, delta: float) -> int:
-    """`T = ceil(ln delta / ln c_R1)`: R_1 was visited by then with probability `1 - delta`."""
-    reach = reach_probability(world, k)
+    """`T = ceil(ln delta / ln c_R1)`: R_1 was visited by then with probability `1 - delta`.
+
+    Beyond 1e300 steps `ln c_R1 = c_R1 - 1` and T is a whole number of which twelve digits are right.
+    """
+    _check_delta(delta)
+    log_reach = log_reach_probability(world, k)
+    if log_reach < -690:
+        bits = (log(-log(delta)) - log_reach) / log(2)
+        low = floor(bits) - 52
+        return ceil(2.0 ** (bits - low)) * 2**low
+    reach = exp(log_reach)
     return 1 if reach >= 1 - delta else ceil(log(delta) / log1p(-reach))
 
 
@@ -147,6 +183,7 @@ def stuck(world: CliqueIsing, delta: float) -> Stuck:
 
     The condition r > 0, that is `c tanh(J_0) > 2`, is missing in print.
     """
+    _check_delta(delta)
     c = world.clique
     r = c / 2 * tanh(world.slack) - 1
     rate = 2 * r**2 / c
@@ -171,12 +208,15 @@ class Separation:
 def separation(budget: int, delta: float) -> Separation:
     """Assumption 4.1.6: `c >= 8 (1 + ln(4M / delta))`, `h_G >= ln(2 (4 - delta) / delta) / 2`,
     `J_0 >= c ln 2 / 2`."""
+    _check_delta(delta)
+    check_count("budget", budget)
     c = ceil(8 * (1 + log(4 * budget / delta)))
     return Separation(c, log(2 * (4 - delta) / delta) / 2, c / 2 * log(2))
 
 
 def least_k(length: int, clique: int, delta: float) -> int:
     """Assumption 4.1.7: `k >= max(c, N - delta (N + 1) / ((4 - delta) c + delta))`."""
+    _check_delta(delta)
     return max(clique, ceil(length - delta * (length + 1) / ((4 - delta) * clique + delta) - 1e-12))
 
 

@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 from jaxtyping import Bool, Float
 
+from minicosm.worlds.arrays import check_count, check_distribution, parameter
 from minicosm.worlds.joint import Joint, context_sums
 from minicosm.worlds.masks import MaskLaw
 
@@ -12,9 +13,25 @@ from minicosm.worlds.masks import MaskLaw
 def _outside(
     P: Float[np.ndarray, "states states"], target: Bool[np.ndarray, " states"]
 ) -> Float[np.ndarray, "others others"]:
-    if target.shape != (len(P),) or not target.any():
-        raise ValueError("the target must be a truth value per state, true for at least one")
+    if P.ndim != 2 or P.shape[0] != P.shape[1]:
+        raise ValueError(f"P has shape {P.shape}; a kernel has a row and a column per state")
+    parameter("P", P, P.shape)
+    _check_target(target, len(P))
     return P[np.ix_(~target, ~target)]
+
+
+def _check_target(target: Bool[np.ndarray, " states"], states: int) -> None:
+    if target.shape != (states,) or target.dtype != bool or not target.any():
+        raise ValueError(
+            f"the target has shape {target.shape} and dtype {target.dtype}; it must be a truth value "
+            f"per state, {states} of them, true for at least one"
+        )
+
+
+def _law(start: Float[np.ndarray, " states"], states: int) -> Float[np.ndarray, " states"]:
+    law = parameter("start", start, (states,))
+    check_distribution("start", law, columns=False)
+    return np.asarray(law, np.float64)
 
 
 def expected_steps(
@@ -64,8 +81,8 @@ def survival(
 ) -> Float[np.ndarray, " times"]:
     """`P(T > t)` for t = 0..budget, from the law `start`."""
     Q = _outside(P, target)
-    law = np.asarray(start, np.float64)[~target]
-    found = np.empty(budget + 1)
+    law = _law(start, len(P))[~target]
+    found = np.empty(check_count("budget", budget, least=0) + 1)
     for t in range(budget + 1):
         found[t] = law.sum()
         law = law @ Q
@@ -79,8 +96,9 @@ def survival_at(
     steps: int,
 ) -> float:
     """`P(T > steps)` alone, by squaring: for millions of steps."""
-    power = np.linalg.matrix_power(_outside(P, target), steps)
-    return float(np.asarray(start, np.float64)[~target] @ power.sum(axis=1))
+    Q, law = _outside(P, target), _law(start, len(P))[~target]
+    power = np.linalg.matrix_power(Q, check_count("steps", steps, least=0))
+    return float(law @ power.sum(axis=1))
 
 
 def hit_probability(
@@ -92,9 +110,9 @@ def hit_probability(
     """`P(T <= budget)`, summed from arrivals: 1 less the survival would round 1e-20 to zero."""
     Q = _outside(P, target)
     arrive = P[np.ix_(~target, target)].sum(axis=1)
-    law = np.asarray(start, np.float64)
+    law = _law(start, len(P))
     found, law = float(law[target].sum()), law[~target]
-    for _ in range(budget):
+    for _ in range(check_count("budget", budget, least=0)):
         found += float(law @ arrive)
         law = law @ Q
     return found
@@ -113,12 +131,16 @@ def capped_steps(
 def reach_in_one(
     joint: Joint, masks: MaskLaw, target: Bool[np.ndarray, " states"]
 ) -> Float[np.ndarray, " states"]:
-    """`P(x -> target)` of one step of block dynamics from every x, without a dense kernel."""
+    """`P(x -> target)` of one step of block dynamics from every x, without a dense kernel.
+
+    As in `kernels.block_dynamics`, an impossible context stays as it is.
+    """
     masks.check(joint)
-    found = np.zeros(len(joint.probabilities))
+    _check_target(target, len(joint.probabilities))
+    found = np.where(masks.table(len(target)).any(axis=1), 0.0, target)  # no mask law: stays
     for mask, law in masks.items(len(found)):
         weights = joint.probabilities * law
         total = context_sums(weights, mask, joint.vocab)
         inside = context_sums(weights * target, mask, joint.vocab)
-        found += law * inside / np.where(total > 0, total, 1)
+        found += law * np.where(total > 0, inside / np.where(total > 0, total, 1), target)
     return found

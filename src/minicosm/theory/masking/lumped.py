@@ -4,14 +4,15 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import log_expit, logsumexp
 
+from minicosm.worlds.arrays import check_count
 from minicosm.worlds.clique_ising import LumpedClique, log_binomial
+from minicosm.worlds.masks import check_k
 
 
 def clique_share(world: LumpedClique, k: int) -> Float[np.ndarray, " counts"]:
     """P(j of the k hidden spins are in the clique), j = 0..k: hypergeometric."""
     N, c = world.length, world.clique
-    if isinstance(k, bool) or not 1 <= k <= N:
-        raise ValueError(f"k is {k!r}; it must be a whole number in 1..{N}")
+    k = check_k(k, N)
     j = np.arange(k + 1)
     return np.exp(log_binomial(c, j) + log_binomial(N - c, k - j) - log_binomial(N, k))
 
@@ -55,6 +56,8 @@ def _binomial(n: int, logit: float) -> Float[np.ndarray, " counts"]:
 
 def at(world: LumpedClique, s: int) -> Float[np.ndarray, " levels"]:
     """The law that is surely in state s; `at(world, 0)` is the smaller mode, all clique spins -."""
+    if check_count("s", s, least=0) > world.clique:
+        raise ValueError(f"s is {s}; a clique of {world.clique} spins has states 0..{world.clique}")
     law = np.zeros(world.clique + 1)
     law[s] = 1
     return law

@@ -23,6 +23,11 @@ def lookup(logits: Float[np.ndarray, "states N vocab"]) -> Transformer:
 
     An ordinary model with weights in float64: call it under `jax.enable_x64(True)`.
     """
+    if logits.ndim != 3 or not np.isfinite(logits).all():
+        raise ValueError(
+            f"the table has shape {logits.shape}; it must hold finite logits, a row per sequence, for "
+            "every position and token"
+        )
     states, N, V = logits.shape
     if states != check_states(V, N):
         raise ValueError(
@@ -77,6 +82,8 @@ def lookup(logits: Float[np.ndarray, "states N vocab"]) -> Transformer:
 
 def deterministic(image: Int[np.ndarray, "states N"], vocab: int) -> Transformer:
     """Proposition 4.1.2: the Transformer whose most likely tokens for the input tau are `image[tau]`."""
+    if image.dtype.kind not in "iu" or image.size == 0:
+        raise ValueError(f"the image has dtype {image.dtype}, shape {image.shape}; it holds tokens")
     if image.min() < 0 or image.max() >= vocab:
         raise ValueError(f"the image holds tokens outside 0..{vocab - 1}")
     return lookup(SHARP * np.eye(vocab)[image])
@@ -85,8 +92,8 @@ def deterministic(image: Int[np.ndarray, "states N"], vocab: int) -> Transformer
 def product(laws: Float[np.ndarray, "states N vocab"]) -> Transformer:
     """Proposition 4.1.3: the Transformer whose law of token j for the input tau is `laws[tau, j]`, with
     probabilities below 1e-26 raised to it."""
-    off = np.abs(laws.sum(axis=2) - 1) > 1e-9
-    if off.any() or laws.min() < 0:
+    right = (laws >= 0).all() and (np.abs(laws.sum(axis=-1) - 1) <= 1e-9).all()
+    if laws.size == 0 or not right:  # NaN is not right either
         raise ValueError("laws must be nonnegative and sum to 1 at every sequence and position")
     return lookup(np.log(np.maximum(laws, LEAST)))
 

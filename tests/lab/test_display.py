@@ -1,0 +1,98 @@
+"""What is printed for people: whole ids, the digits a table asks for, and remarks."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from minicosm.lab import Outcome, Study, Table, Trial, check
+from minicosm.lab.catalogue import print_claim, print_list
+from minicosm.lab.display import print_verdicts
+from minicosm.lab.report import write_report
+
+LONG = "coins/the-longest-of-all-ids-is-as-long-as-so"  # 44 columns, as in our own studies
+EDGE = "Our coins have no edge: set EDGE to a coin that has one, such as a very thick one."
+
+
+@pytest.fixture
+def long(study):
+    """The claim of a coin's edge, with a long id, a table of five digits and a remark."""
+
+    def outcome(results):
+        table = Table("Edges", ("coin", "edge"), (("thick", 28.26149),), digits=5)
+        return Outcome("undecided", {"edges": 0}, (table,), EDGE)
+
+    found = Study("coins", "Coins", "On Coins", "Toys.")
+    edge = study.claims[2]
+    found.add(replace(edge, id=LONG, title="A title of several words that has to go elsewhere",
+                      check=outcome))  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_ids_are_not_broken(long, store, width, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_list([long], as_json=False)
+    print_verdicts(Console(), check([(long, long.claims[0])], "smoke", 0, store))
+    out = capsys.readouterr().out
+    assert sum(line.split()[:2] == [LONG, "undecided"] for line in out.splitlines()) == 2
+    assert "several words that has to go elsewhere" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= width
+
+
+def test_a_narrow_terminal_breaks_the_id_and_keeps_the_title(long, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "50")
+    print_list([long], as_json=False)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 50
+    assert LONG not in out and "elsewhere" in out
+
+
+def test_a_table_is_shown_with_its_digits(long, store, monkeypatch, capsys, tmp_path):
+    """From the store too, in the book too; a verdict of before tables had digits has four."""
+    claim = long.claims[0]
+    check([(long, claim)], "smoke", 0, store)
+    print_claim(store, long, claim, "smoke", as_json=False)
+    write_report(store, [long], "smoke", tmp_path / "book.html")
+    for text in (capsys.readouterr().out, (tmp_path / "book.html").read_text()):
+        assert "28.261" in text and "28.2615" not in text
+    record, _ = store.load_verdict("smoke", claim.id)
+    del record["tables"][0]["digits"]
+    store.save_verdict("smoke", claim.id, record, None)
+    print_claim(store, long, claim, "smoke", as_json=False)
+    out = capsys.readouterr().out
+    assert "28.26" in out and "28.261" not in out
+
+
+def test_remarks_of_what_does_not_hold_are_under_the_table(study, long, store):
+    console = Console(file=io.StringIO(), width=80)
+    pairs = [(study, study.claims[0]), (long, long.claims[0])]
+    checked = check(pairs, "smoke", 0, store)
+    print_verdicts(console, checked)
+    out = console.file.getvalue()
+    assert f"{LONG}: {EDGE}" in " ".join(out.split())
+    assert checked[0].outcome.verdict == "holds" and checked[0].outcome.remark
+    assert checked[0].outcome.remark not in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def refuse(config, progress):
+    raise ValueError(f"the coin is {config}; it must be round\nand whole")
+
+
+def fall(config, progress):
+    raise UnicodeDecodeError("utf-8", b"", 0, 1, "no coin")
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        (refuse, "the coin is 3; it must be round"),
+        (fall, "UnicodeDecodeError: "),
+    ],
+)
+def test_a_sentence_of_a_trial_is_shown_without_its_class(study, store, run, sentence):
+    claim = replace(study.claims[2], trials=lambda profile, seed: {"a": Trial(run, 3)})
+    (item,) = check([(study, claim)], "smoke", 0, store)
+    assert item.error.sentence.startswith(f"trial 'coins/edge a': {sentence}")
