@@ -127,5 +127,7 @@ def test_bad_input_is_a_sentence():
         info.fisher(joint, np.zeros((3, 1)))
     with pytest.raises(ValueError, match="masks_per_example is 0"):
         info.asymptotic_covariance(joint, np.ones((4, 1)), MaskLaw.uniform(2, 1), 0)
-    with pytest.raises(ValueError, match=r"k is 2; it must be in 0..1"):
+    with pytest.raises(ValueError, match=r"k is 2; it must be a whole number in 0..1"):
         info.chain_rule_term(joint, np.ones((4, 1)), 2)
+    with pytest.raises(ValueError, match=r"shape \(4, 0\); they must have a column"):
+        info.information(joint, np.ones((4, 0)), MaskLaw.uniform(2, 1))

@@ -17,12 +17,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from minicosm.worlds.joint import Joint, context_sums
-from minicosm.worlds.masks import MaskLaw
+from minicosm.worlds.masks import MaskLaw, check_k
 
 PSD = 1e-10  # relative to the norm: a least eigenvalue above -PSD counts as zero
 
 
 def _check(joint: Joint, scores: Float[np.ndarray, "states d"]) -> None:
+    if scores.ndim != 2 or scores.shape[1] == 0:
+        raise ValueError(
+            f"scores have shape {scores.shape}; they must have a column for every parameter"
+        )
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite numbers")
     if len(scores) != len(joint.probabilities):
@@ -145,8 +149,8 @@ def chain_rule_term(
     given all but S, less that given all but S + a.
     """
     N, p = joint.length, joint.probabilities
-    if not 0 <= k < N:
-        raise ValueError(f"k is {k}; it must be in 0..{N - 1}")
+    _check(joint, scores)
+    k = check_k(k, N - 1, least=0)
     found = np.zeros((scores.shape[1],) * 2)
     for S in combinations(range(N), k):
         inner = np.isin(np.arange(N), S)

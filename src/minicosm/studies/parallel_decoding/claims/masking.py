@@ -186,11 +186,11 @@ def reference(results: Results) -> Outcome:
                 abs(a - b) > 0.51 * 10**-digits for a, b in zip(found[name], values, strict=True)
             ]
             wrong += sum(off)
-            lines.append((NAMES[name], *(round(v, digits + 1) for v in found[name])))
+            lines.append((NAMES[name], *found[name]))
         wrong += abs(found["aligned"][0] - ALIGNED[J]) > 0.51e-3
         per_token = [k * v for k, v in zip(found["k"], found["trace"], strict=True)]
-        lines.append(("k times the trace: per predicted token", *(round(v, 2) for v in per_token)))
-        tables.append(Table(f"J = {J}", ("", "k = 1", "2", "3", "4"), tuple(lines)))
+        lines.append(("k times the trace: per predicted token", *per_token))
+        tables.append(Table(f"J = {J}", ("", "k = 1", "2", "3", "4"), tuple(lines), digits=5))
     return Outcome(
         "fails" if wrong else "holds",
         {
