@@ -52,8 +52,8 @@ def test_the_teacher_keeps_source_and_length_and_makes_the_target_most_likely(dr
         np.testing.assert_array_equal(sampled(key).target, drawn[2][i])
 
 
-def test_likelihoods_of_many_targets_are_those_of_the_world(drawn):
-    """Referee: the world's own recursion, one target at a time; half of the targets are spoilt."""
+def test_quality_of_many_targets_is_that_of_each(drawn):
+    """Padded rows at once against one target at a time; half of the targets are spoilt."""
     source, source_lengths, target, lengths = (part.copy() for part in drawn)
     rng = np.random.default_rng(0)
     for i in range(0, 40, 2):
@@ -61,7 +61,7 @@ def test_likelihoods_of_many_targets_are_those_of_the_world(drawn):
             target[i, rng.integers(lengths[i])] = rng.integers(WORLD.vocab)
         else:
             lengths[i] -= 1
-    found = measures.log_probs(WORLD, source, source_lengths, target, lengths)
+    found = WORLD.log_probs(source, source_lengths, target, lengths)
     expected = [
         WORLD.log_prob(source[i, : source_lengths[i]], target[i, : lengths[i]]) for i in range(40)
     ]

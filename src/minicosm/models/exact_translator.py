@@ -28,18 +28,16 @@ class ExactRefiner(eqx.Module):
     It has the methods of a `Translator` that refinement asks for.
     """
 
-    log_q: Float[np.ndarray, " F"]
+    log_phrases: Float[np.ndarray, " phrases"]
     log_lengths: Float[np.ndarray, "sources lengths"]
     bonus: Float[np.ndarray, ""]
     """`log(1 + keep V / (1 - keep))`: how much more likely a token is where the noisy target has it."""
+    orders: tuple[tuple[int, ...], ...] = eqx.field(static=True)
+    """Of every phrase, the places of a word's tokens in the order in which they stand."""
     vocab: int = eqx.field(static=True)
     longest: int = eqx.field(static=True)
 
     def __init__(self, world: Fertility, keep: float = 0.0):
-        if world.swap:
-            raise ValueError(
-                f"swap is {world.swap}; phrases that may be turned round are not known"
-            )
         if not 0 <= keep < 1:
             raise ValueError(f"keep is {keep}; it must be at least 0 and less than 1")
         T = world.longest_target
@@ -48,7 +46,9 @@ class ExactRefiner(eqx.Module):
             law = world.length_law(L)[1:]
             laws[L, : len(law)] = law
         with np.errstate(divide="ignore"):
-            self.log_q, self.log_lengths = np.log(world.q), np.log(laws)
+            self.log_phrases = np.log([p for _, p in world.phrases])
+            self.log_lengths = np.log(laws)
+        self.orders = tuple(order for order, _ in world.phrases)
         self.bonus = np.asarray(np.log1p(keep * world.vocab / (1 - keep)))
         self.vocab, self.longest = world.vocab, T
 
@@ -66,34 +66,36 @@ class ExactRefiner(eqx.Module):
         """`log P(y_j = v | source, N, tokens)`, -inf where it is zero; a length that the source cannot
         have gives the uniform law."""
         tokens, visible = jnp.asarray(tokens), jnp.asarray(visible)
-        F, T, S = len(self.log_q), tokens.shape[0], memory.source.shape[0]
+        F = max(len(order) for order in self.orders)
+        T, S = tokens.shape[0], memory.source.shape[0]
+        kinds = tuple(enumerate(self.orders))
         phrases = memory.source[:, None] * F + jnp.arange(F)  # S F
         hit = jnp.where(tokens[:, None, None] == phrases, self.bonus, 0.0)  # T S F
         N, L = visible.sum(), memory.length
 
-        def weight(s, n):
-            """[j]: log weight of phrase s with n + 1 tokens that starts at target position j."""
-            own = hit[:, s]
-            total = jnp.asarray(self.log_q)[n]
-            for o in range(n + 1):
-                total = total + jnp.pad(own[o:, o], (0, o))
-            return jnp.where(jnp.arange(T) + n < N, total, -jnp.inf)
+        def weight(s, kind, order):
+            """[j]: log weight of word s being this kind of phrase and starting at target position j."""
+            total = jnp.asarray(self.log_phrases)[kind]
+            for at, place in enumerate(order):
+                total = total + jnp.pad(hit[at:, s, place], (0, at))
+            return jnp.where(jnp.arange(T) + len(order) <= N, total, -jnp.inf)
 
         def forward(row, s):
             """From [j], log weight of the first s phrases having j tokens, to that of s + 1."""
             reached = jnp.full(T + 1, -jnp.inf)
-            for n in range(F):
-                here = row[:T] + weight(s, n)
-                moved = jnp.pad(here, (n + 1, 0), constant_values=-jnp.inf)[: T + 1]
+            for kind, order in kinds:
+                here = row[:T] + weight(s, kind, order)
+                moved = jnp.pad(here, (len(order), 0), constant_values=-jnp.inf)[: T + 1]
                 reached = jnp.logaddexp(reached, moved)
             return jnp.where(s < L, reached, row), row
 
         def backward(row, s):
             """From [j], log weight of phrases s + 1.. filling the target from j on, to that of s.."""
             reached = jnp.full(T + 1, -jnp.inf)
-            for n in range(F):
-                after = jnp.pad(row[n + 1 :], (0, n), constant_values=-jnp.inf)
-                there = after + weight(s, n)
+            for kind, order in kinds:
+                n = len(order)
+                after = jnp.pad(row[n:], (0, n - 1), constant_values=-jnp.inf)
+                there = after + weight(s, kind, order)
                 reached = jnp.logaddexp(reached, jnp.append(there, -jnp.inf))
             return jnp.where(s < L, reached, row), row
 
@@ -104,15 +106,14 @@ class ExactRefiner(eqx.Module):
 
         def places(s):
             """[j, o]: log weight of y_j being token o of phrase s."""
-            columns = []
-            for o in range(F):
-                column = jnp.full(T, -jnp.inf)
-                for n in range(o, F):
-                    ends = jnp.pad(after[s, n + 1 :], (0, n), constant_values=-jnp.inf)
-                    whole = before[s, :T] + weight(s, n) + ends  # starts at j
-                    moved = jnp.pad(whole, (o, 0), constant_values=-jnp.inf)[:T]
-                    column = jnp.logaddexp(column, moved)
-                columns.append(column)
+            columns = [jnp.full(T, -jnp.inf)] * F
+            for kind, order in kinds:
+                n = len(order)
+                ends = jnp.pad(after[s, n:], (0, n - 1), constant_values=-jnp.inf)
+                whole = before[s, :T] + weight(s, kind, order) + ends  # starts at j
+                for at, o in enumerate(order):
+                    moved = jnp.pad(whole, (at, 0), constant_values=-jnp.inf)[:T]
+                    columns[o] = jnp.logaddexp(columns[o], moved)
             return jnp.where(s < L, jnp.stack(columns, axis=1), -jnp.inf)
 
         found = jnp.moveaxis(jax.vmap(places)(jnp.arange(S)), 0, 1).reshape(T, S * F)

@@ -81,6 +81,17 @@ class Fertility(eqx.Module):
     def longest_target(self) -> int:
         return self.longest * self.phrase
 
+    @property
+    def phrases(self) -> list[tuple[tuple[int, ...], float]]:
+        """How a word may be translated: places of its tokens in the order in which they stand, and the
+        probability of this."""
+        straight = [(tuple(range(n + 1)), float(p)) for n, p in enumerate(self.q)]
+        if self.swap and self.phrase > 1:
+            both = straight[1][1]
+            straight[1] = ((0, 1), both * (1 - self.swap))
+            straight.append(((1, 0), both * self.swap))
+        return straight
+
     def sample(self, key: PRNGKeyArray) -> Translation:
         """Draw a source and its target."""
         size, words, phrases, turns = jax.random.split(key, 4)
@@ -163,21 +174,39 @@ class Fertility(eqx.Module):
             raise ValueError("the source must be a sequence of different tokens, at least one")
         if source.min() < 0 or source.max() >= self.source_vocab:
             raise ValueError(f"source tokens must be in 0..{self.source_vocab - 1}")
-        F, N = self.phrase, len(target)
-        reach = {0: 0.0}  # target position -> log probability of the phrases so far
-        for a in source.tolist():
-            phrase, following = np.arange(a * F, (a + 1) * F), {}
-            for j, log_p in reach.items():
-                for l, p in enumerate(self.q, start=1):  # noqa: E741
-                    if p == 0 or j + l > N:
-                        continue
-                    seen = target[j : j + l]
-                    straight = (seen == phrase[:l]).all() * ((1 - self.swap) if l == 2 else 1.0)
-                    turned = self.swap * (seen == phrase[1::-1]).all() if l == 2 else 0.0
-                    if straight + turned > 0:
-                        following[j + l] = log_p + float(np.log(p * (straight + turned)))
-            reach = following
-        return reach.get(N, -np.inf)
+        sizes = np.array([len(source)]), np.array([len(target)])
+        return float(self.log_probs(source[None], sizes[0], target[None], sizes[1])[0])
+
+    def log_probs(
+        self,
+        source: Int[np.ndarray, "n L"],
+        source_lengths: Int[np.ndarray, " n"],
+        target: Int[np.ndarray, "n T"],
+        lengths: Int[np.ndarray, " n"],
+    ) -> Float[np.ndarray, " n"]:
+        """`log P(target | source)` of many pairs, padded behind their ends by anything; -inf where a
+        target is no translation."""
+        source, target = np.asarray(source), np.asarray(target)
+        n, T = target.shape
+        rows = np.full((n, T + self.phrase), -1)
+        rows[:, :T] = np.where(np.arange(T) < np.asarray(lengths)[:, None], target, -1)
+        reached = np.full((n, T + 1), -np.inf)  # [:, j]: the phrases so far have j tokens
+        reached[:, 0] = 0
+        for s in range(source.shape[1]):
+            following = np.full_like(reached, -np.inf)
+            for order, p in self.phrases:
+                size = len(order)
+                if p == 0 or size > T:
+                    continue
+                fits = np.ones((n, T + 1 - size), bool)
+                for at, place in enumerate(order):
+                    token = source[:, s, None] * self.phrase + place
+                    fits &= rows[:, at : at + fits.shape[1]] == token
+                here = np.where(fits, reached[:, : fits.shape[1]] + np.log(p), -np.inf)
+                following[:, size:] = np.logaddexp(following[:, size:], here)
+            live = s < np.asarray(source_lengths)
+            reached = np.where(live[:, None], following, reached)
+        return reached[np.arange(n), np.asarray(lengths)]
 
     def product_decoder(self, source_length: int, target_length: int) -> Float[np.ndarray, "N T"]:
         """The Bayes-optimal one-pass decoder, given the length: the law of every target token alone,
