@@ -10,7 +10,7 @@ import referee
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minicosm.worlds import HMM, CompleteDyck, Dyck, Joint
+from minicosm.worlds import HMM, CompleteDyck, Dyck, Joint, MaskLaw
 from minicosm.worlds.counterexamples import independent_bits, two_bits, two_islands
 from minicosm.worlds.joint import context_sums, product_rows, total_correlation
 
@@ -136,3 +136,17 @@ def test_a_law_in_float32_is_kept_as_it_is():
 def test_bad_input_is_a_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+def test_masks_are_drawn_with_their_probabilities():
+    plain = MaskLaw.bernoulli(3, 0.3)
+    drawn = np.asarray(plain.sample(jax.random.key(0), np.zeros(4000, int)))
+    for mask, p in zip(plain.masks, plain.weights, strict=True):
+        share = (drawn == mask).all(axis=1).mean()
+        assert abs(share - p) < 4 * np.sqrt(p * (1 - p) / 4000)
+        assert plain.log_prob(mask) == pytest.approx(np.log(p))
+    looks = MaskLaw.adaptive([[0], [1]], [[1, 0], [0.25, 0.75], [0, 1], [0.5, 0.5]], 2)
+    drawn = np.asarray(looks.sample(jax.random.key(1), np.array([0, 2] * 20)))
+    np.testing.assert_array_equal(drawn[:, 0], [True, False] * 20)
+    assert looks.log_prob([False, True], 1) == pytest.approx(np.log(0.75))
+    assert looks.log_prob([True, True], 1) == -np.inf

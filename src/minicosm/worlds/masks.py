@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from math import comb
+from math import comb, inf
 from typing import Any, Self
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from .arrays import check_count, check_distribution, parameter, sum_text
-from .joint import Joint
+from .arrays import AnyArray, check_count, check_distribution, parameter, sum_text
+from .joint import Joint, check_mask
 
 MOST_MASKS = 2**14
 
@@ -139,6 +141,20 @@ class MaskLaw(eqx.Module):
                 f"the mask probabilities of sequence {at} sum to {sum_text(sums[at])}; they must sum "
                 "to 1, or be zero for a sequence of probability zero"
             )
+
+    def sample(self, key: PRNGKeyArray, states: Int[AnyArray, " n"]) -> Bool[Array, "n N"]:
+        """A mask for each of these sequences, given by their numbers: `K ~ P(. | x)`."""
+        states = jnp.asarray(states)
+        logs = jnp.log(jnp.asarray(self.weights, jnp.float32))
+        rows = logs[states] if self.looks else logs
+        drawn = jax.random.categorical(key, rows, axis=-1, shape=states.shape)
+        return jnp.asarray(self.masks)[drawn]
+
+    def log_prob(self, mask: Any, state: int = 0) -> float:
+        """`log P(K | x)` of a mask, x being the sequence of this number; -inf if there is no such mask."""
+        same = (self.masks == check_mask(mask, self.length)).all(axis=1)
+        total = self.weights.reshape(-1, len(self.masks))[state if self.looks else 0][same].sum()
+        return float(np.log(total)) if total > 0 else -inf
 
     def items(
         self, states: int
