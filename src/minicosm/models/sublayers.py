@@ -5,6 +5,7 @@ values come from is said by whoever calls it: the rows themselves, or what is re
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -24,6 +25,16 @@ Read = Callable[
     tuple[Float[Array, "T E"], Float[Array, "H T S"]],
 ]
 """What normed rows get from one attention (with a key for dropout), and its weights."""
+
+
+class Memory(NamedTuple):
+    """A source as the decoder reads it."""
+
+    rows: Float[Array, "S E"]
+    visible: Bool[AnyArray, " S"]
+    """False for padding."""
+    length: Float[Array, " E"] | None
+    """The encoding of the length token; None without a length predictor."""
 
 
 class Sublayers(eqx.Module):

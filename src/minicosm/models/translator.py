@@ -11,9 +11,10 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 
 from minicosm.worlds.arrays import AnyArray, check_count, check_tokens
 
+from .by_token import TokenByToken
 from .config import TransformerConfig
-from .layers import Attention, Draws, Norm, dropout
-from .sublayers import BUCKETS, Sublayers, attend, project, relative_buckets
+from .layers import Draws, Norm, dropout
+from .sublayers import BUCKETS, Memory, Sublayers, attend, project, relative_buckets
 
 TranslatorPositions = Literal["learned", "relative"]
 
@@ -94,16 +95,6 @@ class TranslatorConfig:
             "bias": False, "dropout": 0.1,
         }  # fmt: skip
         return cls(**(sizes | fields))
-
-
-class Memory(NamedTuple):
-    """A source as the decoder reads it."""
-
-    rows: Float[Array, "S E"]
-    visible: Bool[AnyArray, " S"]
-    """False for padding."""
-    length: Float[Array, " E"] | None
-    """The encoding of the length token; None without a length predictor."""
 
 
 class TranslatorTrace(NamedTuple):
@@ -234,7 +225,7 @@ class Translator(eqx.Module):
         logits = x @ (jnp.asarray(self.embedding).T if self.output is None else self.output)
         return logits if self.output_bias is None else logits + self.output_bias
 
-    def by_token(self, targets: int, room: int) -> "TokenByToken":
+    def by_token(self, targets: int, room: int) -> TokenByToken:
         """A causal decoder that reads so many targets of a source at once, one token of each after the
         other, and at most `room` tokens; it computes what `decode` does, every position once."""
         return TokenByToken(self, targets, room)
@@ -243,7 +234,7 @@ class Translator(eqx.Module):
         """Positions, all layers of one side and its last norm."""
         config, length = self.config, rows.shape[0]
         causal = memory is not None and config.causal
-        self._check_length(length, decoder=memory is not None)
+        self.check_length(length, decoder=memory is not None)
         where = None
         if self.position_embedding is not None:
             where = jnp.asarray(self.position_embedding)[:length]
@@ -283,7 +274,7 @@ class Translator(eqx.Module):
         x, weights = jax.lax.scan(step, x, (layers, keys), unroll=config.unroll)
         return norm(part, x), weights
 
-    def _check_length(self, length: int, *, decoder: bool) -> None:
+    def check_length(self, length: int, *, decoder: bool) -> None:
         """Whether there is a vector for every position of one side, if it needs them."""
         config = self.config
         limited = config.positions == "learned" or (decoder and config.positional_attention)
@@ -292,117 +283,6 @@ class Translator(eqx.Module):
                 f"the sequence has {length} positions, length or start token included; "
                 f"this model has {config.max_length} position vectors"
             )
-
-
-class Past(NamedTuple):
-    """What a decoder remembers of K targets of one source; every tuple has an entry for each layer."""
-
-    source: tuple[tuple[Float[Array, "H S D"], Float[Array, "H S D"]], ...]
-    """Keys and values of the source."""
-    visible: Bool[AnyArray, " S"]
-    read: tuple[tuple[Float[Array, "H rows K D"], ...], ...]
-    """Keys and values of the positions, and values of positional attention, as they were computed: when
-    targets change places, these rows stay where they are."""
-    origin: Int[Array, "K rows"]
-    """[k, s]: which of the K rows at position s belongs to target k; -1 if none has been read."""
-
-
-class TokenByToken(eqx.Module):
-    """The decoder of a causal `Translator` for K targets of one source; use `jax.vmap` over sources.
-
-    A step computes the K new rows alone. All K targets attend to all rows that were computed, and a
-    mask leaves to each target those of its own past: nothing is copied when a target goes on from
-    another one, and targets that begin alike share rows.
-    """
-
-    model: Translator
-    layers: tuple[Sublayers, ...]
-    places: tuple[tuple[Float[Array, "H rows D"], Float[Array, "H rowsK D"]], ...]
-    """Queries and keys of positional attention, which no token changes."""
-    targets: int = eqx.field(static=True)
-    room: int = eqx.field(static=True)
-
-    def __init__(self, model: Translator, targets: int, room: int):
-        config = model.config
-        if not config.causal:
-            raise ValueError("this model reads ahead; one that reads token by token must be causal")
-        self.targets, self.room = check_count("targets", targets), check_count("room", room)
-        model._check_length(room + 1, decoder=True)
-        self.model = model
-        count = config.decoder_layers
-        self.layers = tuple(
-            jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf)[i], model.decoder)
-            for i in range(count)
-        )
-        self.places = tuple(self._placed(layer.positional) for layer in self.layers)
-
-    def _placed(self, weights: Attention | None):
-        if weights is None:
-            return ()
-        where = jnp.asarray(self.model.position_embedding)[: self.room + 1]
-        q, k = project(weights, 0, where), project(weights, 1, where)
-        return q, jnp.repeat(k, self.targets, axis=1)
-
-    def begin(self, memory: Memory) -> Past:
-        """Nothing has been read but the source."""
-        part = self.model.config.part(1)
-        kind = jnp.asarray(self.model.embedding).dtype
-        empty = jnp.zeros((part.heads, self.room + 1, self.targets, part.size_of_head), kind)
-        source, read = [], []
-        for layer in self.layers:
-            source.append(tuple(project(layer.cross, i, memory.rows) for i in (1, 2)))
-            read.append((empty,) * (2 if layer.positional is None else 3))
-        origin = jnp.full((self.targets, self.room + 1), -1)
-        return Past(tuple(source), jnp.asarray(memory.visible), tuple(read), origin)
-
-    def step(
-        self, past: Past, at: Int[Array, ""], parents: Int[Array, " K"], tokens: Int[Array, " K"]
-    ) -> tuple[Float[Array, "K V"], Past]:
-        """Read `tokens[k]` at position `at`, behind what target `parents[k]` was before: unnormalised log
-        laws of what follows. At position 0 the start token is read."""
-        model, config, (K, rows) = self.model, self.model.config, past.origin.shape
-        origin = past.origin[parents].at[:, at].set(jnp.arange(K))
-        mine = (origin[:, :, None] == jnp.arange(K)).reshape(K, rows * K)
-        x = jnp.asarray(model.embedding)[tokens]
-        if config.positions == "learned":
-            x = x + jnp.asarray(model.position_embedding)[at]
-        bias = None
-        if model.relative is not None:
-            buckets = jnp.asarray(relative_buckets(rows, causal=True))[at]
-            bias = jnp.repeat(jnp.asarray(model.relative)[1][buckets].T, K, axis=1)[:, None]
-        read = []
-        for i in range(config.decoder_layers):
-            x, kept = self._layer(i, x, past, at, mine, bias)
-            read.append(kept)
-        logits = model.readout(model.decoder_norm(config.part(1), x))
-        return logits, past._replace(read=tuple(read), origin=origin)
-
-    def _layer(self, i: int, x, past: Past, at, mine, bias):
-        """The new rows behind layer i, and what it remembers now."""
-        part, before, after = self.model.config.part(1), past.read[i], []
-
-        def with_new(heads):
-            """All rows of the next of `before`, the new ones among them."""
-            rows = before[len(after)]
-            rows = jax.lax.dynamic_update_slice(rows, heads[:, None], (0, at, 0, 0))
-            after.append(rows)
-            return rows.reshape(rows.shape[0], -1, rows.shape[-1])
-
-        def own(weights, rows, key):
-            q, k, v = (project(weights, i, rows) for i in range(3))
-            return attend(weights, part, q, with_new(k), with_new(v), mine, bias, key)
-
-        def positional(weights, rows, key):
-            (q, k), v = self.places[i], project(weights, 2, rows)
-            here = jax.lax.dynamic_slice_in_dim(q, at, 1, axis=1)
-            return attend(weights, part, here, k, with_new(v), mine, None, key)
-
-        def cross(weights, rows, key):
-            q, (k, v) = project(weights, 0, rows), past.source[i]
-            return attend(weights, part, q, k, v, past.visible[None], None, key)
-
-        x, _ = self.layers[i](part, x, None, own, positional, cross)
-        return x, tuple(after)
 
 
 class _Draws(Draws):
