@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from minicosm.worlds.arrays import AnyArray, check_count
 
 from .layers import Attention
-from .sublayers import Memory, Sublayers, attend, project, relative_buckets
+from .sublayers import Memory, Sublayers, attend, relative_buckets
 
 
 class LayerPast(NamedTuple):
@@ -72,8 +72,8 @@ class TokenByToken(eqx.Module):
         if weights is None:
             return None
         where = jnp.asarray(self.model.position_embedding)[: self.room + 1]
-        keys = jnp.repeat(project(weights, 1, where), self.targets, axis=1)
-        return project(weights, 0, where), keys
+        queries, keys = _heads(weights, where, slice(2))
+        return queries, jnp.repeat(keys, self.targets, axis=1)
 
     def begin(self, memory: Memory) -> Past:
         """The source has been read, and nothing else."""
@@ -83,7 +83,7 @@ class TokenByToken(eqx.Module):
 
         def of_layer(layer: Sublayers) -> LayerPast:
             keys, source = jnp.zeros((H, D, rows * K), kind), jnp.asarray(memory.rows)
-            read = (project(layer.cross, i, source) for i in (1, 2))
+            read = _heads(layer.cross, source, slice(1, 3))
             return LayerPast(*read, keys, values, None if layer.positional is None else values)
 
         origin = jnp.full((K, rows), -1, jnp.int32)
@@ -125,7 +125,7 @@ class TokenByToken(eqx.Module):
 
         def own(weights, rows, key):
             nonlocal after
-            q, k, v = (project(weights, which, rows) for which in range(3))
+            q, k, v = _heads(weights, rows, slice(3))
             keys = put_columns(before.keys, k.swapaxes(1, 2), first)
             values = put_rows(before.values, v, first)
             after = after._replace(keys=keys, values=values)
@@ -133,18 +133,24 @@ class TokenByToken(eqx.Module):
 
         def positional(weights, rows, key):
             nonlocal after
-            q, k = self.places[i]
-            values = put_rows(before.placed, project(weights, 2, rows), first)
+            (q, k), (v,) = self.places[i], _heads(weights, rows, slice(2, 3))
+            values = put_rows(before.placed, v, first)
             after = after._replace(placed=values)
             here = jax.lax.dynamic_slice_in_dim(q, at, 1, axis=1)
             return attend(weights, part, here, k, values, mine, None, key)
 
         def cross(weights, rows, key):
-            q, k, v = project(weights, 0, rows), before.source_keys, before.source_values
+            (q,), k, v = _heads(weights, rows, slice(1)), before.source_keys, before.source_values
             return attend(weights, part, q, k, v, past.visible[None], None, key)
 
         x, _ = self.layers[i](part, x, None, own, positional, cross)
         return x, after
+
+
+def _heads(weights: Attention, rows: Float[Array, "n E"], which: slice) -> Float[Array, "k H n D"]:
+    """Those of queries, keys and values that `which` selects: one product, which for a few rows takes a
+    third of the time of one for each."""
+    return jnp.moveaxis(weights._project(rows, which), 0, 2)
 
 
 def _put(axis: int):
