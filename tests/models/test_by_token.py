@@ -52,7 +52,7 @@ def beams_in_a_loop(model, source, visible, width):
     return live, passes
 
 
-@pytest.mark.parametrize(("name", "seed"), zip(CONFIGS, (6, 7, 7), strict=True))
+@pytest.mark.parametrize(("name", "seed"), [*zip(CONFIGS, (6, 7, 7), strict=True)])
 def test_a_search_that_remembers_finds_what_one_that_reads_again_finds(name, seed):
     model, stops = random_model(CONFIGS[name], seed), set()
     for width in (1, 3):

@@ -39,6 +39,10 @@ def beam(
     that has ended stays as it is. A row stops when its best beam has ended: log-probabilities only
     fall, so no other can pass it. (What is returned behind the first beam may then be unfinished.)
     A beam of `longest` tokens must end.
+
+    The model has `encode`, a memory of one source, and `by_token(width, longest)`, as `Translator` does:
+    its `begin(memory)` is what is remembered before the start token, and its `step(past, place, parents,
+    tokens)` gives the logits of what comes next and what is remembered then.
     """
     check_count("width", width)
     check_count("longest", longest)

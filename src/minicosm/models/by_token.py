@@ -51,8 +51,8 @@ class TokenByToken(eqx.Module):
     model: Any
     """A causal `Translator`."""
     layers: tuple[Sublayers, ...]
-    places: tuple[tuple[Float[Array, "H rows D"], Float[Array, "H rowsK D"]] | None, ...]
-    """Queries and keys of positional attention, which do not depend on tokens."""
+    places: tuple[Any, ...]
+    """For each layer, queries and keys of positional attention, which do not depend on tokens; or None."""
     targets: int = eqx.field(static=True)
     room: int = eqx.field(static=True)
 
@@ -69,6 +69,7 @@ class TokenByToken(eqx.Module):
         self.places = tuple(self._places(layer.positional) for layer in self.layers)
 
     def _places(self, weights: Attention | None):
+        """Queries of every position, and keys of every position for each target."""
         if weights is None:
             return None
         where = jnp.asarray(self.model.position_embedding)[: self.room + 1]
@@ -78,13 +79,13 @@ class TokenByToken(eqx.Module):
     def begin(self, memory: Memory) -> Past:
         """The source has been read, and nothing else."""
         part, K, rows = self.model.config.part(1), self.targets, self.room + 1
-        H, D, kind = part.heads, part.size_of_head, jnp.asarray(memory.rows).dtype
+        H, D, kind = part.heads, part.size_of_head, memory.rows.dtype
         values = jnp.zeros((H, rows * K, D), kind)
 
-        def of_layer(layer: Sublayers) -> LayerPast:
-            keys, source = jnp.zeros((H, D, rows * K), kind), jnp.asarray(memory.rows)
-            read = _heads(layer.cross, source, slice(1, 3))
-            return LayerPast(*read, keys, values, None if layer.positional is None else values)
+        def of_layer(layer: Any) -> LayerPast:
+            source_keys, source_values = _heads(layer.cross, memory.rows, slice(1, 3))
+            keys, placed = jnp.zeros((H, D, rows * K), kind), layer.positional is not None
+            return LayerPast(source_keys, source_values, keys, values, values if placed else None)
 
         origin = jnp.full((K, rows), -1, jnp.int32)
         return Past(tuple(map(of_layer, self.layers)), jnp.asarray(memory.visible), origin)
@@ -165,8 +166,12 @@ def _put(axis: int):
 
     @put.def_vmap
     def batch(size, batched, rows, new, first):
-        if batched != [True, True, False]:
+        if batched[2]:
             raise ValueError("all sources of a batch must be at the same position")
+        rows, new = (
+            array if in_batch else jnp.broadcast_to(array, (size, *array.shape))
+            for array, in_batch in zip((rows, new), batched[:2], strict=True)
+        )
         return put(rows, new, first), True
 
     return put

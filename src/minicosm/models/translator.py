@@ -230,7 +230,7 @@ class Translator(eqx.Module):
         other, and at most `room` tokens; it computes what `decode` does, every position once."""
         return TokenByToken(self, targets, room)
 
-    def _run(self, layers: Sublayers, norm: Norm, rows, visible, key, memory: Memory | None = None):
+    def _run(self, layers: Sublayers, norm: Norm, rows, visible, key, memory: Any = None):
         """Positions, all layers of one side and its last norm."""
         config, length = self.config, rows.shape[0]
         causal = memory is not None and config.causal
