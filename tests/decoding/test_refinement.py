@@ -50,6 +50,9 @@ class Table(eqx.Module):
             + jnp.asarray(self.word)[memory] + jnp.asarray(self.place)[:n]
         )  # fmt: skip
 
+    def by_token(self, targets, room):
+        return Again(self, targets, room)
+
     def numpy(self, tokens, word):
         """Log laws of a sequence without padding."""
         before = [0, *tokens[:-1]]
@@ -61,6 +64,24 @@ class Table(eqx.Module):
         )
         rows = rows.astype(float)
         return rows - np.log(np.exp(rows).sum(axis=1, keepdims=True))
+
+
+class Again(eqx.Module):
+    """A table's tokens one after the other, by decoding all that were read again at every step."""
+
+    table: Table
+    targets: int = eqx.field(static=True)
+    room: int = eqx.field(static=True)
+
+    def begin(self, memory):
+        return memory, jnp.zeros((self.targets, self.room + 1), jnp.int32)
+
+    def step(self, past, at, parents, tokens):
+        memory, read = past
+        read = read[parents].at[:, at].set(tokens)
+        known = jnp.arange(self.room + 1) <= at
+        logits = jax.vmap(lambda row: self.table.decode(row, memory, known)[at])(read)
+        return logits, (memory, read)
 
 
 SOURCE = np.array([[1, 2, 0], [3, 1, 4], [0, 2, 7], [2, 2, 2]])

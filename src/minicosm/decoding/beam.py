@@ -39,48 +39,49 @@ def beam(
     that has ended stays as it is. A row stops when its best beam has ended: log-probabilities only
     fall, so no other can pass it. (What is returned behind the first beam may then be unfinished.)
     A beam of `longest` tokens must end.
+
+    The model has `encode`, a memory of one source, and `by_token(width, longest)`, as `Translator` does:
+    its `begin(memory)` is what is remembered before the start token, and its `step(past, place, parents,
+    tokens)` gives the logits of what comes next and what is remembered then.
     """
     check_count("width", width)
     check_count("longest", longest)
     end = model.vocab
     memory = jax.vmap(model.encode)(jnp.asarray(source), jnp.asarray(visible))
     batch, V = jnp.asarray(source).shape[0], end + 1
-
-    def laws(memory, tokens, t):
-        """Log law of the token at place t, for one beam."""
-        inputs = jnp.concatenate([jnp.full(1, end, tokens.dtype), tokens])
-        known = jnp.arange(longest + 1) <= t
-        law = jax.nn.log_softmax(model.decode(inputs, memory, known)[t])
-        return jnp.where((t < longest) | (jnp.arange(V) == end), law, -jnp.inf)
-
-    each = jax.vmap(jax.vmap(laws, (None, 0, None)), (0, 0, None))
-    stay = jnp.where(jnp.arange(V) == end, 0.0, -jnp.inf)
+    decoder = model.by_token(width, longest)
+    step = jax.vmap(decoder.step, (0, None, 0, 0))
+    is_end = jnp.arange(V) == end
+    stay = jnp.where(is_end, 0.0, -jnp.inf)
+    take = jax.vmap(lambda rows, which: rows[which])
 
     def body(state):
-        t, tokens, scores, ended, passes, live = state
-        found = each(memory, tokens, t)
-        found = jnp.where(ended[..., None], stay, found)
+        t, past, parent, token, tokens, scores, ended, passes, live = state
+        logits, past = step(past, t, parent, token)
+        law = jnp.where((t < longest) | is_end, jax.nn.log_softmax(logits), -jnp.inf)
+        found = jnp.where(ended[..., None], stay, law)
         total = (scores[..., None] + found).reshape(batch, -1)
         best, at = jax.lax.top_k(total, width)
         parent, token = at // V, at % V
-        take = jax.vmap(lambda rows, which: rows[which])
-        done = take(ended, parent)
-        added = jnp.where(done | (token == end), PADDING, token)
+        over = take(ended, parent) | (token == end)
         place = jnp.minimum(t, longest - 1)
         kept = take(tokens, parent)
+        added = jnp.where(over, PADDING, token)
         longer = jnp.where(t < longest, kept.at[:, :, place].set(added), kept)
-        over = done | (token == end)
         still = live[:, None]
         tokens = jnp.where(still[..., None], longer, tokens)
         scores, ended = jnp.where(still, best, scores), jnp.where(still, over, ended)
-        return t + 1, tokens, scores, ended, passes + live, live & ~ended[:, 0]
+        passes, live = passes + live, live & ~ended[:, 0]
+        return t + 1, past, parent, token, tokens, scores, ended, passes, live
 
     kind = jnp.result_type(float)
     state = (
-        jnp.int32(0), jnp.full((batch, width, longest), PADDING, jnp.int32),
+        jnp.int32(0), jax.vmap(decoder.begin)(memory), jnp.zeros((batch, width), jnp.int32),
+        jnp.full((batch, width), end, jnp.int32),
+        jnp.full((batch, width, longest), PADDING, jnp.int32),
         jnp.full((batch, width), -jnp.inf, kind).at[:, 0].set(0.0),
         jnp.zeros((batch, width), bool), jnp.zeros(batch, jnp.int32), jnp.ones(batch, bool),
     )  # fmt: skip
-    state = jax.lax.while_loop(lambda s: (s[0] <= longest) & jnp.any(s[5]), body, state)
-    _, tokens, scores, _, passes, _ = state
+    state = jax.lax.while_loop(lambda s: (s[0] <= longest) & jnp.any(s[-1]), body, state)
+    _, _, _, _, tokens, scores, _, passes, _ = state
     return Beams(tokens, (tokens != PADDING).sum(-1), scores, passes)

@@ -11,11 +11,12 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 
 from minicosm.worlds.arrays import AnyArray, check_count, check_tokens
 
+from .by_token import TokenByToken
 from .config import TransformerConfig
-from .layers import MLP, Attention, Draws, Norm, dropout
+from .layers import Draws, Norm, dropout
+from .sublayers import BUCKETS, Memory, Sublayers, attend, project, relative_buckets
 
 TranslatorPositions = Literal["learned", "relative"]
-BUCKETS, FURTHEST = 32, 128  # of relative positions: how many, and from where on they are one
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,6 @@ class TranslatorConfig:
         return cls(**(sizes | fields))
 
 
-class Memory(NamedTuple):
-    """A source as the decoder reads it."""
-
-    rows: Float[Array, "S E"]
-    visible: Bool[AnyArray, " S"]
-    """False for padding."""
-    length: Float[Array, " E"] | None
-    """The encoding of the length token; None without a length predictor."""
-
-
 class TranslatorTrace(NamedTuple):
     """What the decoder computed on the way to its logits."""
 
@@ -114,92 +105,6 @@ class TranslatorTrace(NamedTuple):
     cross_attention: Float[Array, "layers H T S"]
     """[l, h, i, s]: how much it reads from source position s."""
     logits: Float[Array, "T V"]
-
-
-class Sublayers(eqx.Module):
-    """All layers of one side, stacked along a leading axis; the encoder has no `positional`, `cross`."""
-
-    self_attention: Attention
-    self_norm: Norm
-    positional: Attention | None
-    positional_norm: Norm | None
-    cross: Attention | None
-    cross_norm: Norm | None
-    mlp: MLP
-    mlp_norm: Norm
-
-    def __init__(self, config: TranslatorConfig, draw: Draws, layers: int, *, decoder: bool):
-        part = config.part(layers)
-
-        def norm() -> Norm:
-            return Norm(part, draw.dtype, (layers,))
-
-        with_positional = decoder and config.positional_attention
-        self.self_attention, self.self_norm = Attention(part, draw), norm()
-        self.positional = Attention(part, draw) if with_positional else None
-        self.positional_norm = norm() if with_positional else None
-        self.cross, self.cross_norm = (Attention(part, draw), norm()) if decoder else (None, None)
-        self.mlp, self.mlp_norm = MLP(part, draw), norm()
-
-    def __call__(
-        self,
-        part: TransformerConfig,
-        x: Float[Array, "T E"],
-        visible: Bool[AnyArray, "#T T"] | None,
-        bias: Float[Array, "H T T"] | None,
-        key: PRNGKeyArray | None,
-        positions: Float[AnyArray, "T E"] | None = None,
-        memory: Memory | None = None,
-    ) -> tuple[Float[Array, "T E"], tuple[Float[Array, "H T T"], Float[Array, "H T S"] | None]]:
-        """One layer: the next residual stream, and the weights of self- and cross-attention."""
-        keys = (None,) * 8 if key is None or part.dropout == 0 else jax.random.split(key, 8)
-        rows = self.self_norm(part, x)
-        y, own = attend(self.self_attention, part, rows, rows, rows, visible, bias, keys[0])
-        x = x + dropout(keys[1], part.dropout, y)
-        if self.positional is not None and self.positional_norm is not None:
-            where, rows = jnp.asarray(positions), self.positional_norm(part, x)
-            y, _ = attend(self.positional, part, where, where, rows, visible, None, keys[2])
-            x = x + dropout(keys[3], part.dropout, y)
-        across = None
-        if self.cross is not None and self.cross_norm is not None and memory is not None:
-            rows, seen = self.cross_norm(part, x), jnp.asarray(memory.visible)[None]
-            source = memory.rows
-            y, across = attend(self.cross, part, rows, source, source, seen, None, keys[4])
-            x = x + dropout(keys[5], part.dropout, y)
-        y = self.mlp(part, self.mlp_norm(part, x))
-        return x + dropout(keys[6], part.dropout, y), (own, across)
-
-
-def attend(
-    weights: Attention,
-    part: TransformerConfig,
-    queries: Float[Array, "T E"],
-    keys: Float[Array, "S E"],
-    values: Float[Array, "S E"],
-    visible: Bool[AnyArray, "#T S"] | None,
-    bias: Float[Array, "H T S"] | None,
-    key: PRNGKeyArray | None,
-) -> tuple[Float[Array, "T E"], Float[Array, "H T S"]]:
-    """`y_i = sum_h sum_j softmax_j(scale q_ih . k_jh + bias_hij) v_jh O_h`, where queries, keys and
-    values may come from different rows; and the attention weights."""
-    q, k, v = (_projected(weights, i, rows) for i, rows in enumerate((queries, keys, values)))
-    logits = jnp.einsum("htd,hsd->hts", q * part.scale, k)
-    logits = logits if bias is None else logits + bias
-    if visible is not None:
-        logits = jnp.where(jnp.asarray(visible), logits, jnp.finfo(logits.dtype).min)
-    # Normalised after the values are summed, as in `Attention`: less to compute and to store.
-    highest = jax.lax.stop_gradient(logits.max(-1, keepdims=True))
-    raw = jnp.exp(logits - highest)
-    total = raw.sum(-1, keepdims=True)
-    mixed = jnp.einsum("hts,hsd->htd", dropout(key, part.dropout, raw), v) / total
-    y = jnp.einsum("htd,hde->te", mixed, jnp.asarray(weights.out))
-    return y if weights.out_bias is None else y + weights.out_bias, raw / total
-
-
-def _projected(weights: Attention, which: int, rows: Float[Array, "T E"]) -> Float[Array, "H T D"]:
-    """Queries (0), keys (1) or values (2) of all heads."""
-    y = jnp.einsum("te,ehd->htd", rows, jnp.asarray(weights.qkv)[:, which])
-    return y if weights.qkv_bias is None else y + jnp.asarray(weights.qkv_bias)[which][:, None]
 
 
 class Translator(eqx.Module):
@@ -248,8 +153,10 @@ class Translator(eqx.Module):
         self.relative = None if learned else jnp.zeros((2, BUCKETS, config.heads), dtype)
         self.length_token = draw(width, std=std) if config.lengths else None
         self.length_vectors = draw(config.lengths, width, std=std) if config.lengths else None
-        self.encoder = Sublayers(config, draw, config.encoder_layers, decoder=False)
-        self.decoder = Sublayers(config, draw, config.decoder_layers, decoder=True)
+        encoder, decoder = config.part(config.encoder_layers), config.part(config.decoder_layers)
+        self.encoder = Sublayers(encoder, draw, positional=False, cross=False)
+        positional = config.positional_attention
+        self.decoder = Sublayers(decoder, draw, positional=positional, cross=True)
         self.encoder_norm, self.decoder_norm = Norm(part, dtype), Norm(part, dtype)
         self.output = None if config.tied else draw(width, rows, std=std)
         self.output_bias = jnp.zeros(rows, dtype) if config.bias else None
@@ -311,21 +218,23 @@ class Translator(eqx.Module):
         tokens, visible = _checked(tokens, visible, config.vocab + config.causal)
         rows = jnp.asarray(self.embedding)[tokens]
         x, weights = self._run(self.decoder, self.decoder_norm, rows, visible, key, memory)
-        logits = x @ (jnp.asarray(self.embedding).T if self.output is None else self.output)
-        return logits if self.output_bias is None else logits + self.output_bias, weights
+        return self.readout(x), weights
 
-    def _run(self, layers: Sublayers, norm: Norm, rows, visible, key, memory: Memory | None = None):
+    def readout(self, x: Float[Array, "T E"]) -> Float[Array, "T V"]:
+        """Logits of rows that have gone through the decoder and its last norm."""
+        logits = x @ (jnp.asarray(self.embedding).T if self.output is None else self.output)
+        return logits if self.output_bias is None else logits + self.output_bias
+
+    def by_token(self, targets: int, room: int) -> TokenByToken:
+        """A causal decoder that reads so many targets of a source at once, one token of each after the
+        other, and at most `room` tokens; it computes what `decode` does, every position once."""
+        return TokenByToken(self, targets, room)
+
+    def _run(self, layers: Sublayers, norm: Norm, rows, visible, key, memory: Any = None):
         """Positions, all layers of one side and its last norm."""
         config, length = self.config, rows.shape[0]
         causal = memory is not None and config.causal
-        limited = config.positions == "learned" or (
-            memory is not None and config.positional_attention
-        )
-        if limited and length > config.max_length:
-            raise ValueError(
-                f"the sequence has {length} positions, length token included; "
-                f"this model has {config.max_length} position vectors"
-            )
+        self.check_length(length, decoder=memory is not None)
         where = None
         if self.position_embedding is not None:
             where = jnp.asarray(self.position_embedding)[:length]
@@ -345,12 +254,35 @@ class Translator(eqx.Module):
             x, keys = dropout(first, config.dropout, x), jax.random.split(key, count)
         part = config.part(count)
 
+        def own(weights, rows, key):
+            q, k, v = (project(weights, i, rows) for i in range(3))
+            return attend(weights, part, q, k, v, seen, bias, key)
+
+        def positional(weights, rows, key):
+            q, k, v = (project(weights, i, x) for i, x in enumerate((where, where, rows)))
+            return attend(weights, part, q, k, v, seen, None, key)
+
+        def cross(weights, rows, key):
+            source = memory.rows
+            q, k, v = (project(weights, i, x) for i, x in enumerate((rows, source, source)))
+            return attend(weights, part, q, k, v, jnp.asarray(memory.visible)[None], None, key)
+
         def step(x, layer_and_key):
             layer, key = layer_and_key
-            return layer(part, x, seen, bias, key, where, memory)
+            return layer(part, x, key, own, positional, cross)
 
         x, weights = jax.lax.scan(step, x, (layers, keys), unroll=config.unroll)
         return norm(part, x), weights
+
+    def check_length(self, length: int, *, decoder: bool) -> None:
+        """Whether there is a vector for every position of one side, if it needs them."""
+        config = self.config
+        limited = config.positions == "learned" or (decoder and config.positional_attention)
+        if limited and length > config.max_length:
+            raise ValueError(
+                f"the sequence has {length} positions, length or start token included; "
+                f"this model has {config.max_length} position vectors"
+            )
 
 
 class _Draws(Draws):
@@ -359,23 +291,6 @@ class _Draws(Draws):
     def __init__(self, count: int, dtype: DTypeLike, *, key: PRNGKeyArray):
         self.numbers = jax.random.normal(key, (count,), "float32")
         self.dtype, self.used = dtype, 0
-
-
-def relative_buckets(length: int, *, causal: bool) -> Int[np.ndarray, "T T"]:
-    """`[i, j]`: the bucket of the distance `j - i`, as in T5.
-
-    A decoder that reads both ways has half of the buckets for each side. Of those of one side, the
-    first half are the distances 0, 1, ..., and the others grow geometrically up to `FURTHEST`, beyond
-    which all distances are one.
-    """
-    ahead = np.arange(length)[None] - np.arange(length)[:, None]
-    side = BUCKETS if causal else BUCKETS // 2
-    away = np.maximum(-ahead, 0) if causal else np.abs(ahead)
-    near = side // 2
-    growth = np.log(np.maximum(away, near) / near) / np.log(FURTHEST / near)
-    far = np.minimum(near + (growth * (side - near)).astype(int), side - 1)
-    bucket = np.where(away < near, away, far)
-    return bucket if causal else bucket + np.where(ahead > 0, side, 0)
 
 
 def _checked(tokens, visible, vocab: int):

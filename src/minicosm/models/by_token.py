@@ -1,0 +1,180 @@
+"""The decoder of a causal `Translator`, one position at a time, with what it computed remembered.
+
+It uses the layers of `Translator`, unchanged, on the new rows; only what they read comes from memory.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from minicosm.worlds.arrays import AnyArray, check_count
+
+from .layers import Attention
+from .sublayers import Memory, Sublayers, attend, relative_buckets
+
+
+class LayerPast(NamedTuple):
+    """What one layer remembers of K targets of a source."""
+
+    source_keys: Float[Array, "H S D"]
+    source_values: Float[Array, "H S D"]
+    keys: Float[Array, "H D rowsK"]
+    """Of the K rows that were computed at every position, one position behind the other. They stand
+    behind D: attention in a batch then takes a third to a half of the time."""
+    values: Float[Array, "H rowsK D"]
+    placed: Float[Array, "H rowsK D"] | None
+    """Values of positional attention."""
+
+
+class Past(NamedTuple):
+    """What a decoder remembers of K targets of a source."""
+
+    layers: tuple[LayerPast, ...]
+    """One entry for each layer: stacked, they would be copied at every step."""
+    visible: Bool[AnyArray, " S"]
+    """False for the source's padding."""
+    origin: Int[Array, "K rows"]
+    """[k, s]: which of the K rows at position s belongs to target k; -1 if it has none there."""
+
+
+class TokenByToken(eqx.Module):
+    """Reads K targets of one source, a token of each at a time; use `jax.vmap` over sources.
+
+    A step computes the K new rows alone. Rows stay where they were computed: every target attends to
+    the K rows of all positions, with a mask that leaves it those of its own past. So nothing is copied
+    when targets are dropped and others are continued in more than one way.
+    """
+
+    model: Any
+    """A causal `Translator`."""
+    layers: tuple[Sublayers, ...]
+    places: tuple[Any, ...]
+    """For each layer, queries and keys of positional attention, which do not depend on tokens; or None."""
+    targets: int = eqx.field(static=True)
+    room: int = eqx.field(static=True)
+
+    def __init__(self, model: Any, targets: int, room: int):
+        if not model.config.causal:
+            raise ValueError("this model reads ahead; token by token, it needs causal=True")
+        self.targets, self.room = check_count("targets", targets), check_count("room", room)
+        model.check_length(room + 1, decoder=True)
+        self.model = model
+        self.layers = tuple(
+            jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf)[i], model.decoder)
+            for i in range(model.config.decoder_layers)
+        )
+        self.places = tuple(self._places(layer.positional) for layer in self.layers)
+
+    def _places(self, weights: Attention | None):
+        """Queries of every position, and keys of every position for each target."""
+        if weights is None:
+            return None
+        where = jnp.asarray(self.model.position_embedding)[: self.room + 1]
+        queries, keys = _heads(weights, where, slice(2))
+        return queries, jnp.repeat(keys, self.targets, axis=1)
+
+    def begin(self, memory: Memory) -> Past:
+        """The source has been read, and nothing else."""
+        part, K, rows = self.model.config.part(1), self.targets, self.room + 1
+        H, D, kind = part.heads, part.size_of_head, memory.rows.dtype
+        values = jnp.zeros((H, rows * K, D), kind)
+
+        def of_layer(layer: Any) -> LayerPast:
+            source_keys, source_values = _heads(layer.cross, memory.rows, slice(1, 3))
+            keys, placed = jnp.zeros((H, D, rows * K), kind), layer.positional is not None
+            return LayerPast(source_keys, source_values, keys, values, values if placed else None)
+
+        origin = jnp.full((K, rows), -1, jnp.int32)
+        return Past(tuple(map(of_layer, self.layers)), jnp.asarray(memory.visible), origin)
+
+    def step(
+        self, past: Past, at: Int[Array, ""], parents: Int[Array, " K"], tokens: Int[Array, " K"]
+    ) -> tuple[Float[Array, "K V"], Past]:
+        """Target k becomes what target `parents[k]` was, with `tokens[k]` at position `at`; also, the
+        unnormalised log laws of what comes next. At position 0 stands the start token."""
+        model, (K, rows) = self.model, past.origin.shape
+        origin = past.origin[parents].at[:, at].set(jnp.arange(K, dtype=past.origin.dtype))
+        own = (origin[:, :, None] == jnp.arange(K)).reshape(K, rows * K)
+        x, bias = jnp.asarray(model.embedding)[tokens], None
+        if model.config.positions == "learned":
+            x = x + jnp.asarray(model.position_embedding)[at]
+        if model.relative is not None:
+            buckets = jnp.asarray(relative_buckets(rows, causal=True))[at]
+            bias = jnp.repeat(jnp.asarray(model.relative)[1][buckets].T, K, axis=1)[:, None]
+        layers = []
+        for i in range(len(self.layers)):
+            x, layer = self._layer(i, x, past, at, own, bias)
+            layers.append(layer)
+        logits = model.readout(model.decoder_norm(model.config.part(1), x))
+        return logits, Past(tuple(layers), past.visible, origin)
+
+    def _layer(
+        self,
+        i: int,
+        x: Float[Array, "K E"],
+        past: Past,
+        at: Int[Array, ""],
+        mine: Bool[Array, "K rowsK"],
+        bias: Float[Array, "H 1 rowsK"] | None,
+    ) -> tuple[Float[Array, "K E"], LayerPast]:
+        """The new rows behind layer i, and what it remembers now."""
+        part, before, after = self.model.config.part(1), past.layers[i], past.layers[i]
+        first = at * self.targets  # of the new rows
+
+        def own(weights, rows, key):
+            nonlocal after
+            q, k, v = _heads(weights, rows, slice(3))
+            keys = put_columns(before.keys, k.swapaxes(1, 2), first)
+            values = put_rows(before.values, v, first)
+            after = after._replace(keys=keys, values=values)
+            return attend(weights, part, q, keys.swapaxes(1, 2), values, mine, bias, key)
+
+        def positional(weights, rows, key):
+            nonlocal after
+            (q, k), (v,) = self.places[i], _heads(weights, rows, slice(2, 3))
+            values = put_rows(before.placed, v, first)
+            after = after._replace(placed=values)
+            here = jax.lax.dynamic_slice_in_dim(q, at, 1, axis=1)
+            return attend(weights, part, here, k, values, mine, None, key)
+
+        def cross(weights, rows, key):
+            (q,), k, v = _heads(weights, rows, slice(1)), before.source_keys, before.source_values
+            return attend(weights, part, q, k, v, past.visible[None], None, key)
+
+        x, _ = self.layers[i](part, x, None, own, positional, cross)
+        return x, after
+
+
+def _heads(weights: Attention, rows: Float[Array, "n E"], which: slice) -> Float[Array, "k H n D"]:
+    """Those of queries, keys and values that `which` selects: one product, which for a few rows is faster
+    than one for each (`project`, whose gradient is faster)."""
+    return jnp.moveaxis(weights._project(rows, which), 0, 2)
+
+
+def _put(axis: int):
+    """A function of `rows`, `new` and `first`: `rows` with `new` in the place of those from `first` on.
+
+    It is the same in a batch: JAX's own rule makes a scatter of it, for which all rows are copied.
+    """
+
+    @jax.custom_batching.custom_vmap
+    def put(rows, new, first):
+        return jax.lax.dynamic_update_slice_in_dim(rows, new, first, axis)
+
+    @put.def_vmap
+    def batch(size, batched, rows, new, first):
+        if batched[2]:
+            raise ValueError("all sources of a batch must be at the same position")
+        rows, new = (
+            array if in_batch else jnp.broadcast_to(array, (size, *array.shape))
+            for array, in_batch in zip((rows, new), batched[:2], strict=True)
+        )
+        return put(rows, new, first), True
+
+    return put
+
+
+put_rows, put_columns = _put(-2), _put(-1)
