@@ -17,7 +17,7 @@ from minicosm.worlds.token_pairs import TokenPairs
 
 from . import data
 from .settings import TextRun
-from .translation import Translated, beam, refined, translate
+from .translation import SCORES, Translated, beam, refined, translate
 
 MODELS = {"teacher": True, "autoregressive": True, "parallel": False}  # whether it is causal
 
@@ -59,7 +59,7 @@ def run(config: TextRun, progress: Progress, folder: Path) -> TrialResult:
         if MODELS[name]:
             names, system = [name], beam(model, config)
         else:
-            names = [f"{name}, {passes} passes" for passes in config.passes]
+            names = [f"{name}, {n} passes{score}" for score in SCORES for n in config.passes]
             system = refined(model, config)
         each = translate(system, test, config, say.of(f"translating, {name}"), None)
         for label, found in zip(names, each, strict=True):
