@@ -123,7 +123,7 @@ def _trained(name: str, pairs: TokenPairs, config: TextRun, folder: Path, say: _
     return fit(
         loss, model, adafactor(config.rate, config.steps, config.warmup, floor=config.floor),
         config.steps, draws, chunk=min(500, config.steps), accumulate=config.pieces,
-        progress=say.of(name), checkpoint=folder / f"{name}.safetensors", sharding=mesh,
+        progress=say.of(name), checkpoint=folder / f"{name}.npz", sharding=mesh,
     )  # fmt: skip
 
 
