@@ -159,7 +159,7 @@ def test_what_came_out_after_fewer_passes():
 
 
 def test_hypotheses_are_scored_again_without_decoding():
-    """Every combination of penalty and law of the length, after every number of passes."""
+    """Every combination of penalty and law of the length, after fewer passes than were decoded."""
     model = Table(7, V, causal=False)
     start = np.random.default_rng(1).integers(0, V, (4, K, T))
     found = refine(
@@ -167,20 +167,20 @@ def test_hypotheses_are_scored_again_without_decoding():
         start=start, alpha=0.0, joint=False,
     )  # fmt: skip
     choices: dict = {}
-    for alpha, joint, steps in itertools.product((0.0, 3.0), (False, True), (2, STEPS)):
-        again = found.scored(alpha=alpha, joint=joint).after(steps)
+    for alpha, joint in itertools.product((0.0, 3.0), (False, True)):
+        again = found.scored(alpha=alpha, joint=joint).after(2)
         for i in range(4):
             finals = []
             for k, N in enumerate(found.hypothesis_lengths[i].tolist()):
                 _, outputs, sums = one_hypothesis(model, WORDS[i], start[i, k, :N], "stutter")
-                score = sums[:steps][-1] / ((5 + N) / 6) ** alpha
+                score = sums[:2][-1] / ((5 + N) / 6) ** alpha
                 score += length_law(model, WORDS[i])[N - 1] if joint else 0
-                finals.append((score, outputs[:steps][-1]))
+                finals.append((score, outputs[:2][-1]))
             clean = [token for token, _ in itertools.groupby(max(finals)[1])]
             assert again.tokens[i].tolist() == clean + [-1] * (T - len(clean))
             assert again.lengths[i] == len(clean)
             np.testing.assert_allclose(again.scores[i, :, -1], [s for s, _ in finals], atol=1e-4)
-        choices.setdefault((alpha, steps), []).append(again.best.tolist())
+        choices.setdefault(alpha, []).append(again.best.tolist())
     assert any(without != with_law for without, with_law in choices.values())
     plain = found.scored(joint=True, alpha=3.0).scored()
     np.testing.assert_array_equal(plain.best, found.best)

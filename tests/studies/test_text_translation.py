@@ -23,7 +23,7 @@ from minicosm.worlds.token_pairs import Ragged, TokenPairs
 TINY = {
     "vocab": 35, "longest": 16, "layers": 1, "heads": 1, "width": 8, "mlp_width": 8, "steps": 4,
     "warmup": 2, "batch": 4, "pieces": 1, "together": 8, "hypotheses": 2, "passes": (1, 3),
-    "dropout": 0.0,
+    "dropout": 0.0, "stages": 1,
 }  # fmt: skip
 
 

@@ -92,6 +92,7 @@ class Refinement(NamedTuple):
     scores: Float[Array, "batch K S"]
     """[..., s]: by which the best hypothesis is chosen; see `scored`."""
 
+    @eqx.filter_jit
     def after(self, steps: int) -> "Refinement":
         """What would have come out after at most so many passes."""
         S = self.outputs.shape[2]
@@ -101,6 +102,7 @@ class Refinement(NamedTuple):
         cut = (array[:, :, :steps] for array in (inputs, outputs, log_probs, scores))
         return _chosen(jnp.minimum(ran, steps), lengths, of_length, *cut)
 
+    @eqx.filter_jit
     def scored(self, *, alpha: float = 0.0, joint: bool = False) -> "Refinement":
         """The same hypotheses, of which the best is chosen by another score.
 
@@ -211,7 +213,6 @@ def _scores(log_probs, lengths, of_length, alpha: float, joint: bool) -> Float[A
     return scores + of_length[..., None] if joint else scores
 
 
-@eqx.filter_jit
 def _chosen(ran, lengths, of_length, inputs, outputs, log_probs, scores) -> Refinement:
     """The best hypothesis after the last pass, without its repeats."""
     best = jnp.argmax(scores[:, :, -1], axis=1)
