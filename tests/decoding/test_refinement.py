@@ -113,13 +113,19 @@ def one_hypothesis(model, word, start, rejecter):
     return inputs, outputs, scores
 
 
-@pytest.mark.parametrize("rejecter", [stutter, linear])
-def test_refinement_equals_its_loop(rejecter):
+def length_law(model, word):
+    """`log P(N)` of N = 1..T."""
+    law = np.asarray(model.law)[word].astype(float)
+    return law - np.log(np.exp(law).sum())
+
+
+@pytest.mark.parametrize("rejecter, alpha, joint", [(stutter, 0.0, False), (linear, 0.7, True)])
+def test_refinement_equals_its_loop(rejecter, alpha, joint):
     model = Table(7, V, causal=False)
     start = np.random.default_rng(1).integers(0, V, (4, K, T))
     found = refine(
         model, SOURCE, VISIBLE, jax.random.key(0), steps=STEPS, candidates=K, rejecter=rejecter,
-        start=start,
+        start=start, alpha=alpha, joint=joint,
     )  # fmt: skip
     stops = set()
     for i in range(4):
@@ -130,7 +136,10 @@ def test_refinement_equals_its_loop(rejecter):
             inputs, outputs, scores = one_hypothesis(
                 model, WORDS[i], start[i, k, :N], rejecter.__name__
             )
-            ran = len(outputs)
+            ran, law = len(outputs), length_law(model, WORDS[i])[N - 1]
+            np.testing.assert_allclose(found.log_probs[i, k, :ran], scores, atol=1e-4)
+            np.testing.assert_allclose(found.length_log_probs[i, k], law, atol=1e-5)
+            scores = [score / ((5 + N) / 6) ** alpha + joint * law for score in scores]
             assert found.hypothesis_passes[i, k] == ran
             np.testing.assert_array_equal(found.inputs[i, k, :ran, :N], inputs)
             np.testing.assert_array_equal(found.outputs[i, k, :ran, :N], outputs)
@@ -155,7 +164,7 @@ def test_what_came_out_after_fewer_passes():
     start = np.random.default_rng(1).integers(0, V, (4, K, T))
     found = refine(
         model, SOURCE, VISIBLE, jax.random.key(0), steps=STEPS, candidates=K, rejecter=stutter,
-        start=start,
+        start=start, alpha=0.0, joint=False,
     )  # fmt: skip
     short = found.after(2)
     for i in range(4):
@@ -170,19 +179,52 @@ def test_what_came_out_after_fewer_passes():
         found.after(6)
 
 
+def test_hypotheses_are_scored_again_without_decoding():
+    """Every combination of penalty and law of the length, after fewer passes than were decoded."""
+    model = Table(7, V, causal=False)
+    start = np.random.default_rng(1).integers(0, V, (4, K, T))
+    found = refine(
+        model, SOURCE, VISIBLE, jax.random.key(0), steps=STEPS, candidates=K, rejecter=stutter,
+        start=start, alpha=0.0, joint=False,
+    )  # fmt: skip
+    choices: dict = {}
+    for alpha, joint in itertools.product((0.0, 3.0), (False, True)):
+        again = found.scored(alpha=alpha, joint=joint).after(2)
+        for i in range(4):
+            finals = []
+            for k, N in enumerate(found.hypothesis_lengths[i].tolist()):
+                _, outputs, sums = one_hypothesis(model, WORDS[i], start[i, k, :N], "stutter")
+                score = sums[:2][-1] / ((5 + N) / 6) ** alpha
+                score += length_law(model, WORDS[i])[N - 1] if joint else 0
+                finals.append((score, outputs[:2][-1]))
+            clean = [token for token, _ in itertools.groupby(max(finals)[1])]
+            assert again.tokens[i].tolist() == clean + [-1] * (T - len(clean))
+            assert again.lengths[i] == len(clean)
+            np.testing.assert_allclose(again.scores[i, :, -1], [s for s, _ in finals], atol=1e-4)
+        choices.setdefault(alpha, []).append(again.best.tolist())
+    assert any(without != with_law for without, with_law in choices.values())
+    plain = found.scored(joint=True, alpha=3.0).scored()
+    np.testing.assert_array_equal(plain.best, found.best)
+    np.testing.assert_array_equal(plain.scores, found.scores)
+
+
 def test_noise_belongs_to_the_row_and_lengths_may_be_given():
     model = Table(3, V, causal=False)
-    lengths = np.array([[6], [3], [5], [1]])
+    lengths = np.array([[T + 1], [3], [5], [1]])  # the predictor knows T
     other = np.where(np.arange(4)[:, None] < 2, SOURCE, 1)
     first, second = (
-        refine(model, source, VISIBLE, jax.random.key(5), steps=1, lengths=lengths)
+        refine(model, source, VISIBLE, jax.random.key(5), steps=1, lengths=lengths, longest=T + 1)
         for source in (SOURCE, other)
     )
     np.testing.assert_array_equal(first.inputs, second.inputs)
     np.testing.assert_array_equal(first.outputs[:2], second.outputs[:2])
     np.testing.assert_array_equal(first.hypothesis_lengths, lengths)
     drawn = np.asarray(first.inputs)[:, 0, 0]
-    assert ((drawn >= 0) == (np.arange(T) < lengths)).all() and drawn.max() < V
+    assert ((drawn >= 0) == (np.arange(T + 1) < lengths)).all() and drawn.max() < V
+    laws = [
+        length_law(model, word)[N - 1] for word, (N,) in zip(WORDS[1:], lengths[1:], strict=True)
+    ]
+    np.testing.assert_allclose(first.length_log_probs[:, 0], [-np.inf, *laws], atol=1e-5)
     assert not (drawn[0, :3] == drawn[1, :3]).all()
     with pytest.raises(ValueError, match="only 6 lengths"):
         refine(model, SOURCE, VISIBLE, jax.random.key(5), steps=1, candidates=7)

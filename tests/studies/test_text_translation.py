@@ -23,7 +23,7 @@ from minicosm.worlds.token_pairs import Ragged, TokenPairs
 TINY = {
     "vocab": 35, "longest": 16, "layers": 1, "heads": 1, "width": 8, "mlp_width": 8, "steps": 4,
     "warmup": 2, "batch": 4, "pieces": 1, "together": 8, "hypotheses": 2, "passes": (1, 3),
-    "dropout": 0.0,
+    "dropout": 0.0, "stages": 1,
 }  # fmt: skip
 
 
@@ -70,7 +70,9 @@ def test_a_run_scores_every_system(files, tmp_path, monkeypatch):
     )
     found = trial.run(config, silent, tmp_path).numbers
     assert asked == [8] * (5 + 2)  # 40 sources of the text, 11 of the test, in batches of 8
-    assert set(found["systems"]) == {"autoregressive", "parallel, 1 passes", "parallel, 3 passes"}
+    parallel = {f"parallel, {n} passes" for n in (1, 3)}
+    alone = {f"{name}, chosen by tokens alone" for name in parallel}
+    assert set(found["systems"]) == {"autoregressive"} | parallel | alone
     assert found["pairs"] == 40 and found["sentences"] == 11 and found["taught_nothing"] == 0
     for name, system in found["systems"].items():
         assert 0 <= system["bleu"] <= 100 and np.isfinite(system["stutter"])
@@ -157,12 +159,14 @@ def results(slow, fast, slow_stutter=1.0, fast_stutter=2.0):
     rows = {
         "autoregressive": (slow, slow_stutter, 30.0),
         "parallel, 4 passes": (fast, fast_stutter, 4.0),
+        "parallel, 4 passes, chosen by tokens alone": (0.0, 0.0, 4.0),
     }
     systems = {
         name: {"bleu": b, "stutter": s, "passes": p, "length": 29.0, "signature": "tok"}
         for name, (b, s, p) in rows.items()
     }
     numbers = {"systems": systems, "mean_target": 29.0, "training": "", "test": ""}
+    numbers |= {"left_out": 17, "cut": 3, "longest": 128}
     return {"text": TrialResult(numbers)}
 
 
@@ -170,6 +174,10 @@ def test_the_criteria_decide():
     assert claims.table(results(33.5, 32.0)).verdict == "holds"
     assert claims.table(results(33.5, 31.9)).verdict == "fails"
     assert claims.table(results(33.5, 33.0)).numbers["times fewer decoder passes"] == 7.5
+    assert claims.table(results(1.6, 0.1)).verdict == "holds"
+    nothing = claims.table(results(1.5, 0.0))
+    assert nothing.verdict == "undecided" and "has not learned to translate" in nothing.remark
+    assert "17 with more than 128 tokens" in nothing.tables[0].note
     assert claims.stutter(results(1, 1)).verdict == "holds"
     assert claims.stutter(results(1, 1, 1.0, 1.9)).verdict == "fails"
     assert claims.stutter(results(1, 1, 0.0, 0.1)).verdict == "holds"
@@ -194,5 +202,36 @@ def test_bad_input_is_one_sentence(files):
         claims.text("paper", 0, pieces=3, **both)
     with pytest.raises(ValueError, match="positions is 'sinusoidal'; it must be relative or"):
         claims.text("paper", 0, positions="sinusoidal", **both)
-    with pytest.raises(ValueError, match="multiple of heads"):
-        replace(config, heads=7)
+    with pytest.raises(ValueError, match="has its own pieces; vocab and coverage"):
+        claims.text("paper", 0, tokenizer="my.model", vocab=50, **both)
+    for field, value, said in (
+        ("heads", 7, "multiple of heads"),
+        ("tokenize", "flores", "'flores'; it must be one of 13a, zh"),
+        ("steps", 9000, "warmup is 10000 and steps is 9000; warmup must be less"),
+        ("rate", 0.0, "rate is 0.0; it must be positive"),
+        ("coverage", 0.5, "coverage is 0.5; it must be from 0.98 to 1"),
+        ("dropout", 1.0, "dropout is 1.0; it must be at least 0"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            replace(config, **{field: value})
+
+
+def test_what_is_needed_at_the_end_is_asked_for_before_training(files, tmp_path):
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    with pytest.raises(ValueError, match="taken, which cannot be a folder: file exists"):
+        trial.run(settings(files, outputs=str(taken)), silent, tmp_path)
+    assert list(tmp_path.iterdir()) == [taken]  # nothing was learned
+
+
+def test_long_pairs_are_left_out_or_cut(files, tmp_path):
+    """Not trained on; of the test text all sentences stay, as a score over fewer is another score."""
+    config = settings(files, longest=6)
+    subwords = data.subwords_of(config, tmp_path)
+    full = data.training_pairs(settings(files), subwords)[0]
+    size = np.maximum(full.source.lengths, full.target.lengths)
+    pairs, test = (part(config, subwords)[0] for part in (data.training_pairs, data.test_pairs))
+    assert 0 < len(pairs) == (size <= 6).sum() < len(full) and pairs.longer == (size > 6).sum()
+    assert len(test) == 11 and test.longer > 0
+    assert max(test.source.lengths.max(), test.target.lengths.max()) == 6
+    assert list(test.references) == (files / "test.target").read_text().splitlines()

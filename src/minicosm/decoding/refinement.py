@@ -81,22 +81,40 @@ class Refinement(NamedTuple):
     hypothesis_passes: Int[Array, "batch K"]
     """Passes until further ones would change nothing."""
     hypothesis_lengths: Int[Array, "batch K"]
+    length_log_probs: Float[Array, "batch K"]
+    """`log P(N | source)` of these lengths N, by `model.length_logits`."""
     inputs: Int[Array, "batch K S T"]
     """[..., s, :]: what pass s + 1 read."""
     outputs: Int[Array, "batch K S T"]
     """[..., s, :]: its most likely tokens; a hypothesis that has stopped stays as it was."""
+    log_probs: Float[Array, "batch K S"]
+    """[..., s]: the sum of the log-probabilities of these tokens in this pass."""
     scores: Float[Array, "batch K S"]
-    """[..., s]: the sum of the log-probabilities of these tokens, divided by `((5 + N) / 6)^alpha`."""
+    """[..., s]: by which the best hypothesis is chosen; see `scored`."""
 
+    @eqx.filter_jit
     def after(self, steps: int) -> "Refinement":
         """What would have come out after at most so many passes."""
         S = self.outputs.shape[2]
         if not 1 <= steps <= S:
             raise ValueError(f"steps is {steps}; it must be from 1 to {S}")
-        outputs, scores = self.outputs[:, :, :steps], self.scores[:, :, :steps]
-        ran = jnp.minimum(self.hypothesis_passes, steps)
-        lengths = self.hypothesis_lengths
-        return _chosen(self.inputs[:, :, :steps], outputs, scores, ran, lengths)
+        ran, lengths, of_length, inputs, outputs, log_probs, scores = self[4:]
+        cut = (array[:, :, :steps] for array in (inputs, outputs, log_probs, scores))
+        return _chosen(jnp.minimum(ran, steps), lengths, of_length, *cut)
+
+    @eqx.filter_jit
+    def scored(self, *, alpha: float = 0.0, joint: bool = False) -> "Refinement":
+        """The same hypotheses, of which the best is chosen by another score.
+
+        The score of a hypothesis `y` of N tokens is `sum_j log p(y_j) / ((5 + N) / 6)^alpha`. If
+        `joint`, `log P(N | source)` is added: with alpha 0 this is the log-probability of length and
+        tokens together. Without it nothing speaks against a length that is too short: a decoder that
+        was trained with true lengths answers it by the beginning of the target, and is as sure of
+        every token.
+        """
+        ran, lengths, of_length, inputs, outputs, log_probs, _ = self[4:]
+        scores = _scores(log_probs, lengths, of_length, alpha, joint)
+        return _chosen(ran, lengths, of_length, inputs, outputs, log_probs, scores)
 
 
 @eqx.filter_jit
@@ -112,6 +130,7 @@ def refine(
     longest: int | None = None,
     rejecter: Rejecter = stutter,
     alpha: float = 0.0,
+    joint: bool = False,
     start: Int[AnyArray, "batch K T"] | None = None,
 ) -> Refinement:
     """Translate a batch of sources, each as several hypotheses of different lengths.
@@ -121,7 +140,8 @@ def refine(
     likely ones of `model.decode`. Between passes, those that `rejecter` rejects go back to what the
     pass had read. Refinement ends after `steps` passes, or when further ones would change nothing: the
     next would read what the last one read (or, for rejecters that look at more than tokens, a pass
-    returned what it read). The best hypothesis has the highest score in its last pass.
+    returned what it read). The best hypothesis has the highest score in its last pass: the sum of its
+    tokens' log-probabilities, which `alpha` and `joint` change as `Refinement.scored` says.
 
     Row i uses `fold_in(key, i)`: it does not depend on the others.
     """
@@ -129,13 +149,16 @@ def refine(
     check_count("candidates", candidates)
     T = model.config.lengths if longest is None else check_count("longest", longest)
     memory = jax.vmap(model.encode)(jnp.asarray(source), jnp.asarray(visible))
+    logits = jax.vmap(model.length_logits)(memory)
     if lengths is None:
-        known = jax.vmap(model.length_logits)(memory)[:, :T]
+        known = logits[:, :T]
         if candidates > known.shape[1]:
             raise ValueError(f"candidates is {candidates}; there are only {known.shape[1]} lengths")
         lengths = jax.lax.top_k(known, candidates)[1] + 1
     lengths = jnp.asarray(lengths)
     batch, K = lengths.shape
+    law = jnp.take_along_axis(jax.nn.log_softmax(logits), lengths - 1, axis=1, mode="clip")
+    of_length = jnp.where((lengths >= 1) & (lengths <= logits.shape[1]), law, -jnp.inf)
     real = jnp.arange(T) < lengths[..., None]
     keys = jax.vmap(lambda i: jax.random.split(jax.random.fold_in(key, i), K))(jnp.arange(batch))
     if start is None:
@@ -147,7 +170,7 @@ def refine(
     tokens = jnp.where(real, jnp.asarray(start), PADDING).astype(jnp.int32)
 
     def one_pass(memory, tokens, real, key, step):
-        """One hypothesis: most likely tokens, their score, and what the next pass reads."""
+        """One hypothesis: most likely tokens, their log-probability, and what the next pass reads."""
         law = jax.nn.log_softmax(model.decode(tokens, memory, real))
         new = jnp.where(real, jnp.argmax(law, axis=-1), PADDING).astype(tokens.dtype)
         log_probs = jnp.where(real, jnp.max(law, axis=-1), 0)
@@ -155,19 +178,19 @@ def refine(
         return new, log_probs.sum(), put_back(new, tokens, rejecter(seen) & real)
 
     over = jax.vmap(jax.vmap(one_pass, (None, 0, 0, 0, None)), (0, 0, 0, 0, None))
-    penalty = ((5 + lengths) / 6) ** alpha
 
     def body(state):
-        s, tokens, live, ran, inputs, outputs, scores = state
-        new, score, following = over(memory, tokens, real, keys, s + 1)
+        s, tokens, live, ran, inputs, outputs, log_probs = state
+        new, total, following = over(memory, tokens, real, keys, s + 1)
         last = jnp.maximum(s - 1, 0)
         new = jnp.where(live[..., None], new, outputs[:, :, last])
-        score = jnp.where(live, score / penalty, scores[:, :, last])
+        total = jnp.where(live, total, log_probs[:, :, last])
         following = jnp.where(live[..., None], following, tokens)
         inputs, outputs = inputs.at[:, :, s].set(tokens), outputs.at[:, :, s].set(new)
+        log_probs = log_probs.at[:, :, s].set(total)
         changed = following != tokens if rejecter in STEADY else new != tokens
         ran, moved = ran + live, jnp.any(changed, axis=-1)
-        return s + 1, following, live & moved, ran, inputs, outputs, scores.at[:, :, s].set(score)
+        return s + 1, following, live & moved, ran, inputs, outputs, log_probs
 
     kind = jnp.result_type(float)
     empty = jnp.full((batch, K, steps, T), PADDING, tokens.dtype)
@@ -176,20 +199,29 @@ def refine(
         empty, empty, jnp.zeros((batch, K, steps), kind),
     )  # fmt: skip
     state = jax.lax.while_loop(lambda st: (st[0] < steps) & jnp.any(st[2]), body, state)
-    done, _, _, ran, inputs, outputs, scores = state
+    done, _, _, ran, *kept = state
     late = jnp.arange(steps) >= done  # passes that were not needed repeat the last one
     held = jnp.where(late, done - 1, jnp.arange(steps))
-    inputs, outputs, scores = inputs[:, :, held], outputs[:, :, held], scores[:, :, held]
-    return _chosen(inputs, outputs, scores, ran, lengths)
+    inputs, outputs, log_probs = (array[:, :, held] for array in kept)
+    scores = _scores(log_probs, lengths, of_length, alpha, joint)
+    return _chosen(ran, lengths, of_length, inputs, outputs, log_probs, scores)
 
 
-@eqx.filter_jit
-def _chosen(inputs, outputs, scores, ran, lengths) -> Refinement:
+def _scores(log_probs, lengths, of_length, alpha: float, joint: bool) -> Float[Array, "batch K S"]:
+    """As `Refinement.scored` says."""
+    scores = log_probs / (((5 + lengths) / 6) ** alpha)[..., None]
+    return scores + of_length[..., None] if joint else scores
+
+
+def _chosen(ran, lengths, of_length, inputs, outputs, log_probs, scores) -> Refinement:
     """The best hypothesis after the last pass, without its repeats."""
     best = jnp.argmax(scores[:, :, -1], axis=1)
     rows = jnp.arange(best.shape[0])
     tokens, kept = jax.vmap(drop_repeats)(outputs[rows, best, -1], lengths[rows, best])
-    return Refinement(tokens, kept, best, ran.max(axis=1), ran, lengths, inputs, outputs, scores)
+    passes = ran.max(axis=1)
+    return Refinement(
+        tokens, kept, best, passes, ran, lengths, of_length, inputs, outputs, log_probs, scores
+    )
 
 
 def drop_repeats(

@@ -1,8 +1,10 @@
 """Everything that a run on real text depends on."""
 
 from dataclasses import dataclass
+from math import inf
 
 from minicosm.models.translator import TranslatorConfig
+from minicosm.worlds.bleu import TOKENIZERS
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class TextRun:
     tokenize: str = "13a"
     """How sacreBLEU finds words."""
     longest: int = 128
-    """Tokens of a side; longer pairs are not trained on."""
+    """Tokens of a side; longer pairs are not trained on, and longer sources of the test text are cut."""
     layers: int = 6
     heads: int = 8
     width: int = 512
@@ -47,7 +49,8 @@ class TextRun:
     distill: bool = True
     """Whether both models learn the translations of an autoregressive teacher in place of the text's."""
     outputs: str = ""
-    """A folder for the translations of the test text; empty: they are not kept."""
+    """A folder for the translations of the test text, a line for every pair that is not skipped; empty:
+    they are not kept."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -66,6 +69,21 @@ class TextRun:
             raise ValueError(f"positions is {self.positions!r}; it must be relative or learned")
         if not self.passes or min(self.passes) < 1:
             raise ValueError(f"passes is {self.passes}; it needs numbers of at least 1")
+        if self.tokenize not in TOKENIZERS:
+            raise ValueError(
+                f"tokenize is {self.tokenize!r}; it must be one of {', '.join(TOKENIZERS)}"
+            )
+        if not 0 <= self.warmup < self.steps:
+            raise ValueError(
+                f"warmup is {self.warmup} and steps is {self.steps}; warmup must be less than steps"
+            )
+        if not 0 < self.rate < inf:
+            raise ValueError(f"rate is {self.rate}; it must be positive")
+        for name, least, most in (("keep", 0, 1), ("coverage", 0.98, 1)):
+            if not least <= getattr(self, name) <= most:
+                value = getattr(self, name)
+                raise ValueError(f"{name} is {value}; it must be from {least} to {most}")
+        self.shape(self.vocab, causal=False)  # checks the rest
 
     @property
     def widths(self) -> tuple[int, ...]:

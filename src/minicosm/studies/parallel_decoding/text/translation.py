@@ -19,6 +19,7 @@ from .data import write
 from .settings import TextRun
 
 PART = 32  # batches that are written down together
+SCORES = {"": True, ", chosen by tokens alone": False}  # whether the length's probability counts
 
 System = Callable[..., list[tuple[Any, Any, Any]]]
 """`(source, visible, key, longest) -> [(tokens, lengths, passes), ...]`, one or more translations of a
@@ -43,14 +44,20 @@ def beam(model: Translator, config: TextRun) -> System:
 
 
 def refined(model: Translator, config: TextRun) -> System:
-    """The best of several lengths, after each of the numbers of passes in `config.passes`."""
+    """The best of several lengths, after each of the numbers of passes in `config.passes`: first all by
+    the probability of length and tokens together, then all by that of the tokens alone.
+
+    The source does not say how it chooses, and its release goes by the tokens. On text whose length
+    the source determines, this prefers lengths that are too short (see `Refinement.scored`).
+    """
 
     def run(source, visible, key, longest):
         found = refine(
             model, source, visible, key, steps=max(config.passes), longest=longest,
             candidates=min(config.hypotheses, longest),
         )  # fmt: skip
-        each = [found.after(passes) for passes in config.passes]
+        both = (found.scored(joint=joint) for joint in SCORES.values())
+        each = [one.after(passes) for one in both for passes in config.passes]
         return [(one.tokens, one.lengths, one.passes) for one in each]
 
     return run

@@ -17,7 +17,7 @@ from minicosm.worlds.token_pairs import TokenPairs
 
 from . import data
 from .settings import TextRun
-from .translation import Translated, beam, refined, translate
+from .translation import SCORES, Translated, beam, refined, translate
 
 MODELS = {"teacher": True, "autoregressive": True, "parallel": False}  # whether it is causal
 
@@ -26,6 +26,7 @@ def run(config: TextRun, progress: Progress, folder: Path) -> TrialResult:
     """Checkpoints, the vocabulary and the teacher's translations are in `folder`, so that a run that
     was stopped goes on where it was."""
     progress(0, 1, "reading the text")
+    _check_ends(config)
     subwords = data.subwords_of(config, folder)
     pairs, survey = data.training_pairs(config, subwords)
     test, test_survey = data.test_pairs(config, subwords)
@@ -41,7 +42,9 @@ def run(config: TextRun, progress: Progress, folder: Path) -> TrialResult:
         "training": str(survey),
         "test": str(test_survey),
         "pairs": len(pairs),
-        "too_long": pairs.longer,
+        "longest": config.longest,
+        "left_out": pairs.longer,
+        "cut": test.longer,
         "taught_nothing": targets.hollow - pairs.hollow,
         "vocab": subwords.vocab,
         "mean_target": float(targets.target.lengths.mean()),
@@ -59,12 +62,25 @@ def run(config: TextRun, progress: Progress, folder: Path) -> TrialResult:
         if MODELS[name]:
             names, system = [name], beam(model, config)
         else:
-            names = [f"{name}, {passes} passes" for passes in config.passes]
+            names = [f"{name}, {n} passes{score}" for score in SCORES for n in config.passes]
             system = refined(model, config)
         each = translate(system, test, config, say.of(f"translating, {name}"), None)
         for label, found in zip(names, each, strict=True):
             numbers["systems"][label] = _scores(label, found, test, subwords, config)
     return TrialResult(numbers)
+
+
+def _check_ends(config: TextRun) -> None:
+    """What is needed when all training is over is asked for before it begins."""
+    bleu([""], [""], config.tokenize)  # says which package is missing
+    if config.outputs:
+        try:
+            Path(config.outputs).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = (error.strerror or "unknown").lower()
+            raise ValueError(
+                f"outputs is {config.outputs}, which cannot be a folder: {reason}"
+            ) from None
 
 
 class _Stages:
@@ -107,7 +123,7 @@ def _trained(name: str, pairs: TokenPairs, config: TextRun, folder: Path, say: _
     return fit(
         loss, model, adafactor(config.rate, config.steps, config.warmup, floor=config.floor),
         config.steps, draws, chunk=min(500, config.steps), accumulate=config.pieces,
-        progress=say.of(name), checkpoint=folder / f"{name}.safetensors", sharding=mesh,
+        progress=say.of(name), checkpoint=folder / f"{name}.npz", sharding=mesh,
     )  # fmt: skip
 
 
@@ -117,10 +133,10 @@ def _scores(
     """BLEU, stutter and passes of one system on the test text."""
     lines = subwords.decode([row.tolist() for row in found.tokens])
     if config.outputs:
-        folder = Path(config.outputs)
-        folder.mkdir(parents=True, exist_ok=True)
         text = "".join(line.replace("\n", " ") + "\n" for line in lines)
-        data.write(folder / f"{name.replace(',', '').replace(' ', '-')}.txt", text.encode())
+        data.write(
+            Path(config.outputs) / f"{name.replace(',', '').replace(' ', '-')}.txt", text.encode()
+        )
     score = bleu(lines, test.references, config.tokenize)
     return {
         "bleu": score.score,
