@@ -104,7 +104,7 @@ def test_one_when_a_verdict_differs_and_the_table_marks_it(run, monkeypatch):
     code, out, _ = run("check", "--profile", "smoke")
     assert code == 1
     assert "fails (!)" in out
-    assert "the registered verdict is 'holds'" in " ".join(out.split())
+    assert "registered as holds (!)" in " ".join(out.split())
 
 
 def test_one_when_a_trial_raises_with_its_traceback_only_on_request(run, monkeypatch, capsys):

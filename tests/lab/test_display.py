@@ -77,6 +77,14 @@ def test_remarks_of_what_does_not_hold_are_under_the_table(study, long, store):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_what_is_the_same_for_many_claims_is_said_once(long, store):
+    console = Console(file=io.StringIO(), width=80)
+    checked = check([(long, long.claims[0])], "smoke", 0, store)
+    print_verdicts(console, checked * 4)
+    out = " ".join(console.file.getvalue().split())
+    assert f"{LONG}, {LONG} and 2 more: {EDGE}" in out and out.count(EDGE) == 1
+
+
 def refuse(config, progress):
     raise ValueError(f"the coin is {config}; it must be round\nand whole")
 

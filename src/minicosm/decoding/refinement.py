@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from minicosm.training.refinement import put_back, repeats
+from minicosm.models.repeats import put_back, repeats
 from minicosm.worlds.arrays import AnyArray, check_count
 
 from .trace import PADDING

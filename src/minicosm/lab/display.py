@@ -16,6 +16,7 @@ from rich.markup import escape
 from minicosm.lab.numbers import number, seconds
 
 if TYPE_CHECKING:
+    from minicosm.lab.claims import Outcome
     from minicosm.lab.executors import Failure
     from minicosm.lab.run import Checked
 
@@ -108,6 +109,15 @@ def width_of(ids: Sequence[str], width: int) -> int:
     return min(max(map(len, ids), default=1), max(width - 34, 20))
 
 
+def _remark(item: Checked, outcome: Outcome) -> str:
+    """What is to be said of a verdict below the table."""
+    remark = outcome.remark if outcome.verdict != "holds" else ""
+    if item.as_registered:
+        return remark
+    found = f"{outcome.verdict}, registered as {item.claim.expected} (!)."
+    return f"{found} {remark}".strip()
+
+
 def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
     """The table of verdicts, grouped by study, within 80 columns; below it what is remarked of claims
     that do not hold, and what went wrong."""
@@ -130,18 +140,16 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
         )
     console.print(table)
     console.print()
-    for item in checked:
-        if item.outcome and item.outcome.verdict != "holds" and item.outcome.remark:
-            console.print(f"{item.claim.id}: {item.outcome.remark}", style="dim", markup=False)
+    said: dict[str, list[str]] = {}  # of what is the same for many claims, once
     for item in checked:
         if item.error is not None:
             console.print(f"{item.claim.id}: {item.error.sentence}", style="magenta", markup=False)
-        elif not item.as_registered and item.outcome is not None:
-            console.print(
-                f"(!) {item.claim.id} came out as {item.outcome.verdict!r}; "
-                f"the registered verdict is {item.claim.expected!r}.",
-                markup=False,
-            )
+        elif item.outcome is not None and (text := _remark(item, item.outcome)):
+            said.setdefault(text, []).append(item.claim.id)
+    for text, ids in said.items():
+        more = f" and {len(ids) - 2} more" if len(ids) > 3 else ""
+        shown = ", ".join(ids[:2] if more else ids) + more
+        console.print(f"{shown}: {text}", markup=False, highlight=False)
     agreed = sum(item.as_registered for item in checked)
     claims = "claim" if len(checked) == 1 else "claims"
     console.print(f"{agreed} of {len(checked)} {claims} came out as registered.", highlight=False)

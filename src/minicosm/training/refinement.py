@@ -10,8 +10,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from minicosm.models.repeats import put_back, repeats
 from minicosm.models.translator import Translator
 from minicosm.worlds.arrays import AnyArray, check_count
 from minicosm.worlds.fertility import Translation
@@ -133,19 +134,6 @@ def corrupt(
     which, what = jax.random.split(key)
     random = jax.random.randint(what, tokens.shape, 0, vocab, tokens.dtype)
     return jnp.where(jax.random.uniform(which, tokens.shape) < keep, tokens, random)
-
-
-def repeats(tokens: Int[Array, "*rows T"]) -> Bool[Array, "*rows T"]:
-    """Whether a token equals the one before it."""
-    first = jnp.zeros((*tokens.shape[:-1], 1), bool)
-    return jnp.concatenate([first, tokens[..., 1:] == tokens[..., :-1]], axis=-1)
-
-
-def put_back(
-    new: Int[Array, "*rows T"], old: Int[Array, "*rows T"], rejected: Bool[Array, "*rows T"]
-) -> Int[Array, "*rows T"]:
-    """The new tokens, and the old ones where these are rejected."""
-    return jnp.where(rejected, old, new)
 
 
 def _encoded(model: Translator, pair: Translation, drop: PRNGKeyArray):

@@ -21,6 +21,7 @@ from .refinement_trials import (
     if_learned,
     points,
     searched,
+    share,
     translators,
 )
 from .trials import PAPER
@@ -117,7 +118,20 @@ def certain_lengths(results: Results) -> Outcome:
                 of_seeds(results, data, "impossible").sum()
             ),
         }
-    return Outcome(all_above(gains), numbers)
+    return Outcome(all_above(gains), numbers, (_scores_table(results),))
+
+
+def _scores_table(results: Results) -> Table:
+    """What comes out of four passes if the tokens alone choose the hypothesis, or the length too."""
+    lines: list[tuple] = []
+    for arm in results:
+        for score, row in (("tokens", ("passes", "4")), ("length and tokens", ("joint",))):
+            valid, length, repeats = (
+                of_seeds(results, arm, *row, name) for name in ("valid", "length", "stutter")
+            )
+            lines.append((arm, score, share(valid), Estimate.of(length), Estimate.of(repeats)))
+    columns = ("decoder", "chosen by", "valid (per cent)", "mean length", "repeats per 1000 tokens")
+    return Table("the score of hypotheses, four passes", columns, tuple(lines))
 
 
 @STUDY.claim(

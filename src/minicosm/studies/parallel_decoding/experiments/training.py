@@ -63,7 +63,7 @@ class Refining:
     """Adafactor, in place of Adam."""
     warmup: int = 200
     batch: int = 64
-    steps: int = 2000
+    steps: int = 3000
     seeds: int = 3
     seed: int = 0
     tests: int = 500
@@ -191,6 +191,7 @@ def refined(
     numbers: dict[str, Any] = {
         "length_tv": length_tv,
         "passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES},
+        "joint": of_passes(all_passes.scored(joint=True).after(MAIN), tests),
         "rejecters": {
             name: of_passes(decoded(lengths, MAIN, REJECTERS[name]), tests)
             for name in config.rejecters
