@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 
+from minicosm.lab import TrialResult
 from minicosm.lab.claims import silent
 from minicosm.studies.head_and_prompt_tuning.claims import trained_trials
 from minicosm.studies.head_and_prompt_tuning.experiments import (
@@ -141,8 +142,11 @@ def test_both_panels_share_the_trials_of_a_size():
     assert left["|H|=8 #1"] == right["|H|=8 #1"]
 
 
-def test_worlds_are_the_unit_of_an_interval(vanilla):
+def test_worlds_are_the_unit_of_an_interval():
     """Tasks of one world are averaged before worlds are compared."""
-    results = {"|H|=5 #1": vanilla, "|H|=5 #2": vanilla}
-    found = trained_trials.by_size(results)[5]["trained_head"]
-    np.testing.assert_allclose(found, [np.mean(vanilla.numbers["trained_head"])] * 2)
+    tasks = {"|H|=5 #1": [0.5, 0.7, 0.9], "|H|=5 #2": [0.2, 0.4, 0.0], "|M|=2 #1": [1.0, 1.0]}
+    results = {
+        name: TrialResult({"trained_head": found, "hidden": 5, "memory": 2})
+        for name, found in tasks.items()
+    }
+    np.testing.assert_allclose(trained_trials.by_size(results)[5]["trained_head"], [0.7, 0.2])
