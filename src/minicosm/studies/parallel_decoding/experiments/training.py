@@ -63,7 +63,7 @@ class Refining:
     """Adafactor, in place of Adam."""
     warmup: int = 200
     batch: int = 64
-    steps: int = 3000
+    steps: int = 2000
     seeds: int = 3
     seed: int = 0
     tests: int = 500
