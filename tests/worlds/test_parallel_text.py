@@ -50,6 +50,11 @@ def test_every_line_has_its_fate(tmp_path):
     assert "7 pairs of lines, 3 kept (2 empty, 1 not UTF-8, 1 too long)" in str(survey)
 
 
+def test_text_of_two_bytes_a_letter_is_not_taken_for_utf_8(tmp_path):
+    text = write(tmp_path, "ein\nzwei\n".encode("utf-16-le"), "one\ntwo\nthree\n")
+    assert [line[0] for line in text.lines()] == ["not UTF-8"] * 3
+
+
 def test_a_line_of_megabytes_is_passed_over(tmp_path):
     long = b"z" * 3_000_000
     text = write(tmp_path, long + b"\na\n" + long, b"b\nc\nd\n")
@@ -139,7 +144,7 @@ def test_sentencepiece_is_learned_from_both_sides(tmp_path):
     assert train_sentencepiece(text, 40).model == learned.model
     (tmp_path / "both.model").write_bytes(learned.model)
     assert load_subwords(tmp_path / "both.model").encode(both) == tokens
-    with pytest.raises(ValueError, match=r"cannot learn 32000 pieces .* to a value <= \d+"):
+    with pytest.raises(ValueError, match=r"vocab is 32000; .* to a value <= \d+"):
         train_sentencepiece(text)
 
 

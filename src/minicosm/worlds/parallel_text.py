@@ -117,6 +117,9 @@ def _lines(file: BinaryIO, longest: int) -> Iterator[tuple[str, str]]:
                 whole = line.endswith(b"\n")
             yield "too long", ""
             continue
+        if b"\0" in text:  # as in UTF-16
+            yield "not UTF-8", ""
+            continue
         try:
             decoded = text.decode("utf-8").strip()
         except UnicodeDecodeError:

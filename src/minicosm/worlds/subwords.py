@@ -115,7 +115,8 @@ def train_sentencepiece(
     except RuntimeError as error:
         said = str(error).strip().rpartition("] ")[2] or "no reason given"
         raise ValueError(
-            f"SentencePiece cannot learn {vocab} pieces from {text.source} and {text.target}: {said}"
+            f"vocab is {vocab}; SentencePiece cannot learn so many pieces from {text.source} and "
+            f"{text.target}: {said}"
         ) from None
     return SentencePiece(written.getvalue())
 
