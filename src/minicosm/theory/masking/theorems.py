@@ -38,6 +38,7 @@ def theorem_4_1_1(joint: Joint, scores: Float[np.ndarray, "states d"], k: int) -
     slack = information.whitened_gap(np.linalg.inv(one), np.linalg.inv(two))
     numbers = {
         "error of the identity": error,
+        "condition number": known.numbers["condition number"],
         "trace at k": float(np.trace(np.linalg.inv(one))),
         "trace at k + 1": float(np.trace(np.linalg.inv(two))),
     }

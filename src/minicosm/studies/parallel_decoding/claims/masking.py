@@ -66,9 +66,9 @@ STUDY.claim(
         "more position given the visible ones; so the asymptotic covariances fall, Gamma^(k+1) <= Gamma^k."
     ),
     criterion=(
-        f"The identity holds to 1e-12, the information gained is PSD ({PSD}), and the whitened difference of "
-        "the covariances has no eigenvalue below -1e-8, in every world whose information has a condition "
-        "number below 1e8."
+        "The identity holds to 1e-12 (of the largest entry, if that is above 1), the information gained is "
+        f"PSD ({PSD}), and the whitened difference of the covariances has no eigenvalue below -1e-8, in "
+        "every world whose information has a condition number below 1e8."
     ),
     trials=masking,
     figure=information_figure,

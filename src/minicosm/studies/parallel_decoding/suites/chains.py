@@ -1,6 +1,6 @@
 """Block dynamics and what their constants promise: Sections 4.1.2.2 and 4.1.3."""
 
-from math import exp, sqrt
+from math import sqrt
 
 import numpy as np
 
@@ -120,8 +120,8 @@ def _printed_rate(ledger: Ledger) -> None:
             "printed-rate",
             steps=t,
             ratio=float(value / kl[0]),
-            printed=exp(-2 * t / 4),
-            corrected=(3 / 4) ** t,
+            printed=bounds.printed_kl_rate(4.0) ** t,
+            corrected=bounds.kl_rate(4.0) ** t,
         )
 
 

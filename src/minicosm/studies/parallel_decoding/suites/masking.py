@@ -92,13 +92,13 @@ def _more_is_better(ledger: Ledger, joint: Joint, T, i: int) -> None:
     N = joint.length
     infos = [info.information(joint, T, MaskLaw.uniform(N, k)) for k in range(1, N + 1)]
     for k in range(1, N):
-        term = info.chain_rule_term(joint, T, k)
-        ledger.add("chain-rule", error=float(np.abs(infos[k] - infos[k - 1] - term).max()))
         gained = info.least_eigenvalue(infos[k] - infos[k - 1])
         ledger.add("order", holds=gained > -info.PSD)
-        if np.linalg.cond(infos[k - 1]) < 1e8:
-            smaller, larger = np.linalg.inv(infos[k]), np.linalg.inv(infos[k - 1])
-            ledger.add("covariances", gap=info.whitened_gap(larger, smaller))
+        found = theorems.theorem_4_1_1(joint, T, k)
+        if found.applies:
+            ledger.add("chain-rule", error=found.numbers["error of the identity"])
+            if found.numbers["condition number"] < 1e8:
+                ledger.add("covariances", gap=found.slack)
     rank = int(np.linalg.matrix_rank(infos[-1] - infos[-2], tol=1e-9))
     ledger.add(
         "strict",

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minicosm.lab import Progress, TrialResult
-from minicosm.theory.masking import kernels, mixing, transformers
+from minicosm.theory.masking import kernels, mixing, theorems, transformers
 from minicosm.worlds.ising import random_ising
 from minicosm.worlds.joint import all_sequences, product_rows, row_marginals
 
@@ -29,7 +29,8 @@ def _product(ledger: Ledger, rng, N: int, V: int) -> None:
     """Random product kernels, with and without zeros."""
     for alpha in (1.0, 0.05):
         laws = rng.dirichlet(np.full(V, alpha), size=(V**N, N))
-        found = transformers.laws_of(transformers.product(laws), N)
+        made = theorems.proposition_4_1_3(product_rows(laws), V, N).construction
+        found = transformers.laws_of(made, N)
         ledger.add("product", error=float(np.abs(found - laws).max()))
         P, Q = product_rows(found), product_rows(laws)
         ledger.add("product-kernel", error=float(np.abs(P - Q).sum(axis=1).max() / 2))
@@ -38,7 +39,7 @@ def _product(ledger: Ledger, rng, N: int, V: int) -> None:
 def _deterministic(ledger: Ledger, rng, N: int, V: int) -> None:
     """A random map, and seven iterates by running the model on its own output."""
     image = rng.integers(V, size=(V**N, N))
-    model = transformers.deterministic(image, V)
+    model = theorems.proposition_4_1_2(image, V).construction
     place = V ** np.arange(N)[::-1]
     tokens, wanted, wrong = all_sequences(V, N), np.arange(V**N), 0
     for _ in range(7):
