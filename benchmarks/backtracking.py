@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from minicosm.decoding import Backtracking, ProbeVerifier, sample
-from minicosm.decoding.truncation import choose, likeliest, truncate
+from minicosm.decoding import Backtracking, ProbeVerifier, sample, truncate
+from minicosm.decoding.truncation import choose, likeliest
 from minicosm.models import CachedTransformer, Transformer, TransformerConfig
 
 BRACKETS, START, END = 32, 4, 5

@@ -17,7 +17,7 @@ from functools import partial
 import jax
 
 from minicosm.models import Transformer
-from minicosm.studies.head_and_prompt_tuning.experiments.pretraining import (
+from minicosm.studies.tuning.experiments.pretraining import (
     PAPER,
     PAPER_RATE,
     Pretraining,

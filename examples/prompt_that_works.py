@@ -2,7 +2,7 @@
 
 import jax
 
-from minicosm.theory import best_linear_head, theorem_3_3, theorem_3_6
+from minicosm.theory.tuning import best_linear_head, theorem_3_3, theorem_3_6
 from minicosm.worlds import PosteriorTask, covered_world
 
 world, mu, star, sources = covered_world(jax.random.key(3), hidden=8, vocab=4)

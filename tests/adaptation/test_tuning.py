@@ -6,14 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from minicosm.adaptation import Classifier, LinearHead
+from minicosm.adaptation import Classifier, LinearHead, accuracy
 from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
 from minicosm.adaptation.tuning import (
     FineTuningLoss,
     HeadLoss,
     SlotLoss,
     TuningLoss,
-    accuracy,
     attention_trainable,
     cross_entropy,
     fresh_attention_head,

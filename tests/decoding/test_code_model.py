@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from minicosm.lab.claims import TrialResult, silent
-from minicosm.studies.guided_generation.experiments import code_model, code_texts
-from minicosm.studies.guided_generation.experiments.code_model import CodeTask
+from minicosm.lab import TrialResult, silent
+from minicosm.studies.guided.experiments import code_model, code_texts
+from minicosm.studies.guided.experiments.code_model import CodeTask
 
 RIGHT = "assert abc([1, 2], 3) == [1, 2, 3]"
 
@@ -123,7 +123,7 @@ def test_end_to_end(folder, tmp_path):
 
 def test_claims_of_a_model(folder):
     """Without a model there is nothing to run; with one the sizes are the profile's, or those set."""
-    from minicosm.studies.guided_generation.claims import code_model as claims
+    from minicosm.studies.guided.claims import code_model as claims
 
     assert claims.code_model("paper", 0) == {}
     assert claims.backtracking({}).verdict == claims.blocks({}).verdict == "undecided"

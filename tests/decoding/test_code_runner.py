@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from minicosm.decoding.code_runner import Limits, TestCase, run, test_case
+from minicosm.text.code_runner import Limits, TestCase, run, test_case
 
 QUICK = Limits(seconds=1.0, megabytes=200)
 

@@ -7,13 +7,9 @@ import numpy as np
 
 from minicosm.decoding import ProbeVerifier
 from minicosm.decoding.verifiers import Brackets
-from minicosm.studies.guided_generation.experiments.dyck_generator import END
-from minicosm.studies.guided_generation.experiments.dyck_leaves import (
-    Judgement,
-    LearnedValue,
-    Leaves,
-)
-from minicosm.studies.guided_generation.experiments.dyck_tables import share_at_end
+from minicosm.studies.guided.experiments.dyck_generator import END
+from minicosm.studies.guided.experiments.dyck_leaves import Judgement, LearnedValue, Leaves
+from minicosm.studies.guided.experiments.dyck_tables import share_at_end
 
 
 def test_only_whole_strings_are_judged_apart():

@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from minicosm.decoding import cliques, gibbs
-from minicosm.theory.masking import hitting, kernels, lumped
+from minicosm.theory.parallel import hitting, kernels, lumped
 from minicosm.worlds import CliqueIsing, Joint, MaskLaw
-from minicosm.worlds.counterexamples import independent_bits, two_bits
-from minicosm.worlds.ising import random_ising
+from minicosm.worlds.joint.counterexamples import independent_bits, two_bits
+from minicosm.worlds.joint.ising import random_ising
 
 CHAINS = 4000
 

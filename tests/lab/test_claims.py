@@ -8,7 +8,7 @@ from scipy import stats
 
 from minicosm.lab import Claim, Estimate, Outcome, Study, Table
 from minicosm.lab.encoding import canonical, decode, encode
-from minicosm.lab.numbers import number, seconds
+from minicosm.lab.formatting import number, seconds
 from minicosm.lab.report import prose
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")  # what users meet, not beartype

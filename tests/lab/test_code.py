@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from minicosm.lab import Outcome, Trial
-from minicosm.lab.claims import Claim, LabError
-from minicosm.lab.code import Code
+from minicosm.lab import Claim, LabError, Outcome, Trial
+from minicosm.lab.fingerprints import Code
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -75,7 +74,7 @@ def test_files_beside_a_file_count_and_installed_packages_do_not(tmp_path, monke
 
 
 def test_an_experiment_stands_on_its_own_world_and_not_on_the_others():
-    module = "minicosm.studies.head_and_prompt_tuning.experiments.trained"
+    module = "minicosm.studies.tuning.experiments.trained"
     found = {part.name for part in Code().modules(module)}
     assert {module, "minicosm.worlds.hmm", "minicosm.training.fit"} <= found
     assert "minicosm.models.transformer" in found
@@ -83,7 +82,7 @@ def test_an_experiment_stands_on_its_own_world_and_not_on_the_others():
 
 
 def test_nothing_is_found_that_python_does_not_import():
-    module = "minicosm.studies.head_and_prompt_tuning.experiments.rank_curve"
+    module = "minicosm.studies.tuning.experiments.rank_curve"
     script = f"import sys, {module}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert {part.name for part in Code().modules(module)} <= set(run.stdout.split())

@@ -6,8 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from minicosm.lab import Estimate, TrialResult
-from minicosm.lab.claims import silent
+from minicosm.lab import Estimate, TrialResult, silent
 from minicosm.studies.dyck.claims import copying, length, trials, variation
 from minicosm.studies.dyck.experiments import measures, models, objective, training
 from minicosm.theory.dyck.constructions import uniform_dyck

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from minicosm.lab.claims import silent
-from minicosm.studies.head_and_prompt_tuning.experiments import (
+from minicosm.lab import silent
+from minicosm.studies.tuning.experiments import (
     corpora,
     harder_memory,
     oracle_heads,

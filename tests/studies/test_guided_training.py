@@ -8,15 +8,16 @@ import numpy as np
 import optax
 import pytest
 
+from minicosm.adaptation import probes
 from minicosm.decoding import ProbeVerifier
 from minicosm.lab import Estimate, TrialResult
-from minicosm.studies.guided_generation.claims import test_cases, trained_trials
-from minicosm.studies.guided_generation.experiments import cases, dyck_tables, probes
-from minicosm.studies.guided_generation.experiments.case_generator import CaseGenerators
-from minicosm.studies.guided_generation.experiments.case_verifier import on_layer
-from minicosm.studies.guided_generation.experiments.dyck_generator import END, Generators, Kept
+from minicosm.studies.guided.claims import test_cases, trained_trials
+from minicosm.studies.guided.experiments import cases, dyck_tables
+from minicosm.studies.guided.experiments.case_generator import CaseGenerators
+from minicosm.studies.guided.experiments.case_verifier import on_layer
+from minicosm.studies.guided.experiments.dyck_generator import END, Generators, Kept
 from minicosm.training.averaging import Averaged, averaged
-from minicosm.worlds.dyck_errors import DyckError, DyckReferee
+from minicosm.worlds.dyck.errors import DyckError, DyckReferee
 
 
 def valid_strings(length):

@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from minicosm.lab.claims import silent
-from minicosm.studies.parallel_decoding import STUDY
-from minicosm.studies.parallel_decoding.claims import printed as claims
-from minicosm.studies.parallel_decoding.suites import printed
-from minicosm.studies.parallel_decoding.suites.worlds import Worlds
-from minicosm.theory.masking import bounds
+from minicosm.lab import silent
+from minicosm.studies.parallel import STUDY
+from minicosm.studies.parallel.claims import printed as claims
+from minicosm.studies.parallel.suites import printed
+from minicosm.studies.parallel.suites.worlds import Worlds
+from minicosm.theory.parallel import bounds
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 
 from minicosm.lab import TrialResult
 from minicosm.models import Translator, TranslatorConfig
-from minicosm.studies.parallel_decoding import refinement_figures as figures
-from minicosm.studies.parallel_decoding.claims import dependence, stutter
-from minicosm.studies.parallel_decoding.claims import refinement as claims
-from minicosm.studies.parallel_decoding.claims.refinement_trials import CAUSAL, DATA
-from minicosm.studies.parallel_decoding.experiments import diagnostics, measures, teachers
+from minicosm.studies.parallel.claims import dependence, stutter
+from minicosm.studies.parallel.claims import refinement as claims
+from minicosm.studies.parallel.claims.refinement_trials import CAUSAL, DATA
+from minicosm.studies.parallel.experiments import diagnostics, measures, teachers
+from minicosm.studies.parallel.figures import refinement as figures
 from minicosm.training.refinement import Pairs, RefinementObjective, TranslationObjective, corrupt
 from minicosm.worlds import Fertility
 

@@ -9,16 +9,13 @@ import pytest
 pytest.importorskip("sentencepiece")
 pytest.importorskip("sacrebleu")
 
-from minicosm.lab import Study, TrialResult
-from minicosm.lab.claims import silent
-from minicosm.lab.run import check
-from minicosm.lab.store import Store
-from minicosm.studies.parallel_decoding import STUDY
-from minicosm.studies.parallel_decoding.claims import text as claims
-from minicosm.studies.parallel_decoding.text import data, trial
-from minicosm.studies.parallel_decoding.text.settings import TextRun
-from minicosm.studies.parallel_decoding.text.translation import translate
-from minicosm.worlds.token_pairs import Ragged, TokenPairs
+from minicosm.lab import Store, Study, TrialResult, check, silent
+from minicosm.studies.parallel import STUDY
+from minicosm.studies.parallel.claims import text as claims
+from minicosm.studies.parallel.text import data, trial
+from minicosm.studies.parallel.text.settings import TextRun
+from minicosm.studies.parallel.text.translation import translate
+from minicosm.text.token_pairs import Ragged, TokenPairs
 
 TINY = {
     "vocab": 35, "longest": 16, "layers": 1, "heads": 1, "width": 8, "mlp_width": 8, "steps": 4,

@@ -7,15 +7,9 @@ import jax
 import numpy as np
 import pytest
 
-from minicosm.lab import TrialResult
-from minicosm.lab.claims import silent
-from minicosm.studies.head_and_prompt_tuning.claims import trained_trials
-from minicosm.studies.head_and_prompt_tuning.experiments import (
-    pretraining,
-    prompt_effect,
-    trained,
-    trained_tasks,
-)
+from minicosm.lab import TrialResult, silent
+from minicosm.studies.tuning.claims import trained_trials
+from minicosm.studies.tuning.experiments import pretraining, prompt_effect, trained, trained_tasks
 from minicosm.worlds import HMM
 
 RECIPE = pretraining.Pretraining(

@@ -7,9 +7,8 @@ import pytest
 from path_sums import start_score
 
 from minicosm.adaptation import LinearHead
-from minicosm.theory import all_sequences, sample_sequences, theorem_3_3
-from minicosm.theory.certify import certify
-from minicosm.theory.linear_head import statement_3_3
+from minicosm.theory import all_sequences, certify, sample_sequences
+from minicosm.theory.tuning import statement_3_3, theorem_3_3
 from minicosm.worlds import PosteriorTask, full_rank_world
 
 WORLD = full_rank_world(jax.random.key(0), hidden=3, vocab=4)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from minicosm.theory.dyck import attention
+from minicosm.models import attention_patterns as attention
 from minicosm.worlds import Dyck
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from path_sums import joint
 
-from minicosm.theory import (
-    all_sequences,
+from minicosm.theory import all_sequences
+from minicosm.theory.tuning import (
     claim_b1,
     conditionally_independent_joint,
     enumerate_paths,

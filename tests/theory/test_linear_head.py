@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from path_sums import output, start_score
 
-from minicosm.theory import (
-    all_sequences,
+from minicosm.theory import all_sequences
+from minicosm.theory.tuning import (
     best_linear_head,
     constant_on_duplicates,
     full_row_rank_counterexample,

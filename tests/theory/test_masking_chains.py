@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minicosm.theory.masking import bounds, hitting, kernels, lumped, mixing, transformers
+from minicosm.theory.parallel import bounds, hitting, kernels, lumped, mixing, transformers
 from minicosm.worlds import CliqueIsing, Ising, Joint, MaskLaw
-from minicosm.worlds.counterexamples import independent_bits, two_bits, two_islands
-from minicosm.worlds.ising import random_ising
+from minicosm.worlds.joint.counterexamples import independent_bits, two_bits, two_islands
+from minicosm.worlds.joint.ising import random_ising
 
 
 def drawn(seed: int, N: int = 3):

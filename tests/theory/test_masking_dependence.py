@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minicosm.theory.masking import dependence as dep
+from minicosm.models import stutter as dep
 
 
 def drawn(seed: int, B: int = 4, H: int = 3, N: int = 5, S: int = 6):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minicosm.theory.masking import information as info
+from minicosm.theory.parallel import information as info
 from minicosm.worlds import CliqueIsing, Joint, MaskLaw
-from minicosm.worlds.counterexamples import two_islands
-from minicosm.worlds.ising import random_ising
+from minicosm.worlds.joint.counterexamples import two_islands
+from minicosm.worlds.joint.ising import random_ising
 
 
 def log_conditional(theta, T, masks, m, x, states):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minicosm.theory.masking import information as info
-from minicosm.theory.masking import kernels, mixing
+from minicosm.theory.parallel import information as info
+from minicosm.theory.parallel import kernels, mixing
 from minicosm.worlds import CliqueIsing, Joint, MaskLaw
 
 rates = st.floats(-25, -1).map(lambda log: 10**log)

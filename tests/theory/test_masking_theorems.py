@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minicosm.theory.masking import kernels, theorems
+from minicosm.theory.parallel import kernels, theorems
 from minicosm.worlds import CliqueIsing, Joint, MaskLaw
 
 WORLD = CliqueIsing(4, 4, 0.3, 0.0).ising()

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minicosm.theory.assumptions import start_recurs
-from minicosm.theory.memory_lemmas import recoverable_relations
-from minicosm.theory.recoverable import (
+from minicosm.theory.tuning import (
     recoverable_for,
+    recoverable_relations,
     recoverable_states,
     star_states,
+    start_recurs,
     stationary,
 )
 from minicosm.worlds import (

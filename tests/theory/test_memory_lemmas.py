@@ -7,26 +7,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minicosm.theory.certify import all_sequences, sample_sequences
-from minicosm.theory.memory_errata import overlapping_spans, wrong_label_world
-from minicosm.theory.memory_lemmas import (
+from minicosm.theory import all_sequences, sample_sequences
+from minicosm.theory.tuning import (
     claim_d3,
-    lemma_d2,
-    lemma_d4,
-    proposition_d1,
-    proposition_d8,
-)
-from minicosm.theory.path_sums import cell_joint, others_joint, shifted_joint, token_rows
-from minicosm.theory.prompt_lemmas import (
     claim_d10,
     claim_d12,
     claim_d14,
     claim_d15,
+    lemma_d2,
+    lemma_d4,
     lemma_d7,
     lemma_d9,
     lemma_d13,
+    overlapping_spans,
+    proposition_d1,
+    proposition_d8,
     proposition_d11,
+    wrong_label_world,
 )
+from minicosm.theory.tuning.path_sums import cell_joint, others_joint, shifted_joint, token_rows
 from minicosm.worlds import (
     PosteriorTask,
     nonstationary,

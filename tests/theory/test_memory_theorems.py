@@ -7,17 +7,24 @@ import numpy as np
 import pytest
 
 from minicosm.adaptation import Classifier
-from minicosm.theory.attention_head import (
-    AttentionStatement,
+from minicosm.theory import all_sequences, certify, sample_sequences
+from minicosm.theory.tuning import (
+    binary_prompt,
+    in_scope,
+    in_wider_scope,
+    memory_prompt,
+    position_one,
+    recoverable_states,
     recovering_head,
     sharpness,
+    star_states,
     theorem_4_3,
+    theorem_4_6,
+    theorem_d6,
+    wrong_label_world,
 )
-from minicosm.theory.certify import all_sequences, certify, sample_sequences
-from minicosm.theory.memory_errata import binary_prompt, position_one, wrong_label_world
-from minicosm.theory.prompt_attention import memory_prompt, theorem_4_6, theorem_d6
-from minicosm.theory.recoverable import columns, recoverable_states, star_states
-from minicosm.theory.scope import in_scope, in_wider_scope
+from minicosm.theory.tuning.attention_head import AttentionStatement
+from minicosm.theory.tuning.recoverable import columns
 from minicosm.worlds import (
     HMM,
     MemoryHMM,

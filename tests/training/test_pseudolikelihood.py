@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from minicosm.theory.masking import information as info
+from minicosm.theory.parallel import information as info
 from minicosm.training import pseudolikelihood as mpl
 from minicosm.worlds import CliqueIsing, MaskLaw
-from minicosm.worlds.ising import random_ising
+from minicosm.worlds.joint.ising import random_ising
 
 
 def loss_by_hand(theta, counts, T, masks: MaskLaw, states, evidence=True):

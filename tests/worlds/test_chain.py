@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minicosm.worlds import HMM, chain
+from minicosm.worlds import HMM
+from minicosm.worlds.hmm import chain
 
 TOLERANCE = {np.float32: 1e-5, np.float64: 1e-12}
 

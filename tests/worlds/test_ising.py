@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minicosm.worlds import CliqueIsing, Ising, Joint, MaskLaw
-from minicosm.worlds.counterexamples import two_bits
-from minicosm.worlds.ising import random_ising
+from minicosm.worlds.joint.counterexamples import two_bits
+from minicosm.worlds.joint.ising import random_ising
 
 
 @given(st.integers(0, 20), st.integers(1, 5))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minicosm.worlds import HMM, CompleteDyck, Dyck, Joint, MaskLaw
-from minicosm.worlds.counterexamples import independent_bits, two_bits, two_islands
-from minicosm.worlds.joint import context_sums, product_rows, total_correlation
+from minicosm.worlds.joint.counterexamples import independent_bits, two_bits, two_islands
+from minicosm.worlds.joint.joint import context_sums, product_rows, total_correlation
 
 
 def drawn(seed: int, vocab: int, length: int, zeros: bool = False) -> tuple[Joint, dict]:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minicosm.worlds.bleu import bleu
-from minicosm.worlds.parallel_text import ParallelText
-from minicosm.worlds.subwords import load_subwords, train_sentencepiece
-from minicosm.worlds.token_pairs import Ragged, TokenPairs, buckets, encode
+from minicosm.text.bleu import bleu
+from minicosm.text.parallel_text import ParallelText
+from minicosm.text.subwords import load_subwords, train_sentencepiece
+from minicosm.text.token_pairs import Ragged, TokenPairs, buckets, encode
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")  # what users meet, not beartype
 

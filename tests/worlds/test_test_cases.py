@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from minicosm.worlds.test_case_values import CaseReferee, CaseValue
-from minicosm.worlds.test_cases import KINDS, LINE, MARKS, RIGHT, AppendCases
+from minicosm.worlds.guided.case_texts import KINDS, LINE, MARKS, RIGHT, AppendCases
+from minicosm.worlds.guided.case_values import CaseReferee, CaseValue
 
 
 def right_sides(world, listed, item):

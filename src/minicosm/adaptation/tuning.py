@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import MaskedLM, Transformer
 from minicosm.worlds import HMM
-from minicosm.worlds.chain import forward_messages, normalise
+from minicosm.worlds.hmm.chain import forward_messages, normalise
 
 from .heads import AnyArray, AttentionHead, LinearHead
 from .prompt import Classifier, SoftPrompt

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 from scipy.special import gammaln
 
 from minicosm.worlds.arrays import AnyArray, check_count
-from minicosm.worlds.masks import check_k
+from minicosm.worlds.joint.masks import check_k
 
 from .gibbs import unit
 

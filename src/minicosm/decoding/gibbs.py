@@ -13,10 +13,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 from scipy.special import gammaln
 
+from minicosm.worlds import CliqueIsing, Joint, MaskLaw
 from minicosm.worlds.arrays import AnyArray, check_count, is_concrete
-from minicosm.worlds.clique_ising import CliqueIsing
-from minicosm.worlds.joint import Joint
-from minicosm.worlds.masks import MaskLaw, check_k
+from minicosm.worlds.joint.masks import check_k
 
 # Entries of each of the three tables, 20 bytes an entry together: 336 MB, and 1.1 GB while a chain runs.
 MOST_TABLE = 2**24
@@ -84,7 +83,7 @@ class CliqueGibbs(eqx.Module):
     Given the visible spins, the number v of + among j hidden clique spins has weights
     `binom(j, v) exp(E)`, and which of them are + is uniform. Spins outside the clique are free.
     `k` and `coupling` are numbers, so that chains for many of them are one program under vmap. Chances
-    below 1e-7 are not resolved in float32: the lumped chains of `theory.masking.lumped` are exact.
+    below 1e-7 are not resolved in float32: the lumped chains of `theory.parallel.lumped` are exact.
     """
 
     coupling: Float[AnyArray, ""]

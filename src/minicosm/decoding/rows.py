@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from minicosm.models.protocols import Generator, Verifier
+from minicosm.models import Generator, Verifier
 
 from .trace import Status
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from minicosm.models.protocols import Generator
+from minicosm.models import Generator
 
 from .rows import read_all
 from .settings import Draw

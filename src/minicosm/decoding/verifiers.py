@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from minicosm.models.cached import Memory
-from minicosm.models.protocols import Verifier
+from minicosm.models import Memory, Verifier
 from minicosm.worlds.arrays import AnyArray, check_count
 
 

@@ -17,10 +17,10 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 
 from minicosm.lab.claims import Claim, LabError, ProfileName, Study, Table
-from minicosm.lab.code import Code
 from minicosm.lab.display import COLOURS, width_of
 from minicosm.lab.encoding import for_readers
-from minicosm.lab.numbers import number, seconds
+from minicosm.lab.fingerprints import Code
+from minicosm.lab.formatting import number, seconds
 from minicosm.lab.options import options_of
 from minicosm.lab.run import recall
 from minicosm.lab.store import Store

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
-from minicosm.lab.numbers import number, seconds
+from minicosm.lab.formatting import number, seconds
 
 if TYPE_CHECKING:
     from minicosm.lab.claims import Outcome

@@ -14,8 +14,8 @@ from typing import Any
 
 from minicosm.lab.catalogue import command
 from minicosm.lab.claims import VERDICTS, Claim, Estimate, LabError, ProfileName, Study
-from minicosm.lab.code import Code
-from minicosm.lab.numbers import interval, number, seconds
+from minicosm.lab.fingerprints import Code
+from minicosm.lab.formatting import interval, number, seconds
 from minicosm.lab.run import Checked, recall
 from minicosm.lab.store import Store, versions
 

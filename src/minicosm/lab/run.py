@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from minicosm.lab.claims import DIGITS, Claim, LabError, Outcome, ProfileName, Study, Table
-from minicosm.lab.code import Code
 from minicosm.lab.display import Display
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import ExecutorName, Failure, Job, execute
+from minicosm.lab.fingerprints import Code
 from minicosm.lab.options import assign
 from minicosm.lab.store import Kept, Store, address, versions
 

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from minicosm.worlds import Fertility
 from minicosm.worlds.arrays import AnyArray
-from minicosm.worlds.fertility import Fertility
 
 
 class ExactMemory(NamedTuple):

@@ -1,153 +1,21 @@
-"""Theorems as functions: conditions, a construction, a certificate."""
+"""Theorems as functions: conditions, a construction or an identity, and what came out.
 
-from .assumptions import Cover, covering, covering_numeric, nondegenerate, regular, start_recurs
-from .attention_head import Sharpness, recovering_head, sharpness, theorem_4_3
+One folder for each line of work; here is what they share.
+"""
+
 from .certify import Evidence, Statement, all_sequences, certify, sample_sequences
-from .errata import (
-    constant_on_duplicates,
-    full_row_rank_counterexample,
-    message_form,
-    message_form_gap,
-    proportional_emission,
-    pseudo_inverse_slip,
-)
-from .lemmas import (
-    claim_b1,
-    conditionally_independent_joint,
-    enumerate_paths,
-    lemma_c1,
-    lemma_c2,
-    nondegenerate_implies_covering,
-    prompted_emissions,
-    proposition_3_4,
-)
 from .linear_algebra import RankTest, rank_test
-from .linear_head import (
-    HeadComparison,
-    best_linear_head,
-    linear_head_exists,
-    linear_head_for_task,
-    observable_span,
-    pseudo_inverse_head,
-    statement_3_3,
-    theorem_3_3,
-)
-from .memory_errata import binary_prompt, overlapping_spans, position_one, wrong_label_world
-from .memory_lemmas import (
-    Measured,
-    claim_d3,
-    lemma_d2,
-    lemma_d4,
-    proposition_d1,
-    proposition_d8,
-    recoverable_relations,
-)
-from .prompt_attention import memory_prompt, prompted_head, theorem_4_6, theorem_d6
-from .prompt_head import (
-    PromptSolution,
-    prompt_length_is_irrelevant,
-    reached,
-    separable_prompt,
-    separable_prompt_head,
-    statement_3_6,
-    theorem_3_6,
-)
-from .prompt_lemmas import (
-    claim_d10,
-    claim_d12,
-    claim_d14,
-    claim_d15,
-    lemma_d7,
-    lemma_d9,
-    lemma_d13,
-    proposition_d11,
-)
-from .recoverable import (
-    recoverable_for,
-    recoverable_states,
-    star_states,
-    stationary,
-)
-from .scope import in_scope, in_wider_scope
 from .theorem import Certificate, Condition, Theorem
 
 __all__ = [
     "Certificate",
     "Condition",
-    "Cover",
     "Evidence",
-    "HeadComparison",
-    "Measured",
-    "PromptSolution",
     "RankTest",
-    "Sharpness",
     "Statement",
     "Theorem",
     "all_sequences",
-    "best_linear_head",
-    "binary_prompt",
     "certify",
-    "claim_b1",
-    "claim_d3",
-    "claim_d10",
-    "claim_d12",
-    "claim_d14",
-    "claim_d15",
-    "conditionally_independent_joint",
-    "constant_on_duplicates",
-    "covering",
-    "covering_numeric",
-    "enumerate_paths",
-    "full_row_rank_counterexample",
-    "in_scope",
-    "in_wider_scope",
-    "lemma_c1",
-    "lemma_c2",
-    "lemma_d2",
-    "lemma_d4",
-    "lemma_d7",
-    "lemma_d9",
-    "lemma_d13",
-    "linear_head_exists",
-    "linear_head_for_task",
-    "memory_prompt",
-    "message_form",
-    "message_form_gap",
-    "nondegenerate",
-    "nondegenerate_implies_covering",
-    "observable_span",
-    "overlapping_spans",
-    "position_one",
-    "prompt_length_is_irrelevant",
-    "prompted_emissions",
-    "prompted_head",
-    "proportional_emission",
-    "proposition_3_4",
-    "proposition_d1",
-    "proposition_d8",
-    "proposition_d11",
-    "pseudo_inverse_head",
-    "pseudo_inverse_slip",
     "rank_test",
-    "reached",
-    "recoverable_for",
-    "recoverable_relations",
-    "recoverable_states",
-    "recovering_head",
-    "regular",
     "sample_sequences",
-    "separable_prompt",
-    "separable_prompt_head",
-    "sharpness",
-    "star_states",
-    "start_recurs",
-    "statement_3_3",
-    "statement_3_6",
-    "stationary",
-    "theorem_3_3",
-    "theorem_3_6",
-    "theorem_4_3",
-    "theorem_4_6",
-    "theorem_d6",
-    "wrong_label_world",
 ]

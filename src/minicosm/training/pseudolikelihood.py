@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.arrays import check_count, parameter
-from minicosm.worlds.joint import Joint
-from minicosm.worlds.masks import MaskLaw
 
 
 class Fit(NamedTuple):

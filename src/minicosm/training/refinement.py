@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from minicosm.models import Translator
 from minicosm.models.repeats import put_back, repeats
-from minicosm.models.translator import Translator
+from minicosm.worlds import Translation
 from minicosm.worlds.arrays import AnyArray, check_count
-from minicosm.worlds.fertility import Translation
 
 from .devices import over_batch
 

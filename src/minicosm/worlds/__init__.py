@@ -1,22 +1,10 @@
 """Worlds: what generates the data, and everything exact about it."""
 
-from .clique_ising import CliqueIsing, LumpedClique
-from .dyck import ClosingFloor, ClosingQuery, Dyck, DyckSample
-from .dyck_complete import CompleteDyck
-from .fertility import Fertility, PhrasePosterior, Translation
-from .generators import (
-    CoveredWorld,
-    RecoverableWorld,
-    balance_contrast,
-    balance_dense,
-    covered_world,
-    full_rank_world,
-    harder_memory_world,
-    prompt_memory_world,
-    recoverable_memory_world,
-)
-from .guided import GuidedWorld, TableVerifier, tree_world
-from .guided_worlds import (
+from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample
+from .guided import (
+    GuidedWorld,
+    Knapsack,
+    TableVerifier,
     biased_coin,
     biased_coin_table,
     coin_flip_tree,
@@ -25,32 +13,49 @@ from .guided_worlds import (
     lagged_error,
     monte_carlo_table,
     needle,
+    noisy_dyck,
+    noisy_dyck_log_values,
     noisy_table,
     random_tree,
     secret_parity,
     some_zero,
+    tree_world,
 )
-from .hmm import HMM, Posterior, Sample, Supports
-from .ising import Ising
-from .joint import Joint
-from .knapsack import Knapsack
-from .losses import Interval, entropy_rate, masked_loss
-from .masks import MaskLaw
-from .memory import MemoryHMM, MemoryPosterior, MemorySample
-from .noisy_dyck import noisy_dyck, noisy_dyck_log_values
-from .tasks import Latent, PosteriorTask, decide, margin
-from .violations import (
+from .hmm import (
+    HMM,
+    CoveredWorld,
+    Latent,
+    MemoryHMM,
+    MemoryPosterior,
+    MemorySample,
+    Posterior,
+    PosteriorTask,
+    RecoverableWorld,
+    Sample,
+    Supports,
     TaskWorld,
+    balance_contrast,
+    balance_dense,
+    covered_world,
+    decide,
     degrade_rank,
     duplicate_columns_world,
+    full_rank_world,
+    harder_memory_world,
+    margin,
     nonstationary,
     overlapping_spans_world,
     position_one_world,
+    prompt_memory_world,
     rank_deficient_world,
+    recoverable_memory_world,
     separable_world,
     transient_world,
     uncovered_world,
 )
+from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
+from .losses import Interval, entropy_rate, masked_loss
+from .translation import Fertility, PhrasePosterior, Translation
 
 __all__ = [
     "HMM",

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import splu
 
-from minicosm.worlds.guided import GuidedWorld
+from minicosm.worlds import GuidedWorld
 
 from . import mixing
 from .prefix_tree import PrefixTree

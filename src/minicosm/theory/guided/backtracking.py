@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.worlds.guided import GuidedWorld
+from minicosm.worlds import GuidedWorld
 
 String = tuple[int, ...]
 

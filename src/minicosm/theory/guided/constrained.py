@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from minicosm.worlds.guided import GuidedWorld, TableVerifier
+from minicosm.worlds import GuidedWorld, TableVerifier
 
 Truths = Bool[np.ndarray, "levels S"]
 

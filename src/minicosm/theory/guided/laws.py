@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.worlds.guided import GuidedWorld
+from minicosm.worlds import GuidedWorld
 
 from .backtracking import Backtracking
 from .backtracking import backtracking as algorithm_1

@@ -6,7 +6,8 @@ Everything is kept in logarithms, because values grow or shrink exponentially wi
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.worlds.guided import GuidedWorld, log_sum
+from minicosm.worlds import GuidedWorld
+from minicosm.worlds.guided.world import log_sum
 
 Table = Float[np.ndarray, "levels S"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.sparse import csr_array, eye_array
 
-from minicosm.worlds.guided import GuidedWorld
+from minicosm.worlds import GuidedWorld
 
 from .distances import kl, tv
 

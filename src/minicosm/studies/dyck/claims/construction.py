@@ -3,7 +3,7 @@
 from minicosm.lab import Outcome, Table
 
 from ...common.checks import TOLERANCE, Results, always, both, identity, never_close
-from .. import theory_figures as figures
+from ..figures import theory as figures
 from ..study import STUDY
 from .theory_trials import EXACT, PAPER, ROUNDING, rows, suite, verdict
 

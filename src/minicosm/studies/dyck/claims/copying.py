@@ -7,7 +7,7 @@ import numpy as np
 from minicosm.lab import Outcome, Table, Verdict
 
 from ...common.checks import Results
-from ..experiment_figures import copy_figure
+from ..figures.experiments import copy_figure
 from ..study import STUDY
 from .trials import arms, column, mean
 

@@ -5,7 +5,7 @@ import numpy as np
 from minicosm.lab import Outcome, Table
 
 from ...common.checks import Results
-from .. import theory_figures as figures
+from ..figures import theory as figures
 from ..study import STUDY
 from .theory_trials import PAPER, ROUNDING, rows, suite, verdict
 

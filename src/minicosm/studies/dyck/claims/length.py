@@ -8,7 +8,7 @@ from minicosm.lab import Estimate, Outcome, Table, Verdict
 
 from ...common.checks import Results
 from ...common.statistics import all_above
-from ..experiment_figures import FLOOR, length_figure, scatter_figure
+from ..figures.experiments import FLOOR, length_figure, scatter_figure
 from ..study import STUDY
 from .trials import arms, column, mean
 

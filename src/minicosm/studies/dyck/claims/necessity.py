@@ -4,7 +4,7 @@ from minicosm.lab import Estimate, Outcome, Table
 
 from ...common.checks import EXACT as IDENTITY
 from ...common.checks import TOLERANCE, Results, identity, never_close
-from .. import theory_figures as figures
+from ..figures import theory as figures
 from ..study import STUDY
 from .theory_trials import PAPER, ROUNDING, rows, suite, verdict
 

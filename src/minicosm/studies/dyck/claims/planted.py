@@ -5,7 +5,7 @@ from typing import Any
 from minicosm.lab import Outcome, ProfileName, Trial
 
 from ...common.checks import Results, both, identity
-from ..pruning_figures import planted_maps
+from ..figures.pruning import planted_maps
 from ..study import STUDY
 
 PAPER = "Wen et al. 2023"

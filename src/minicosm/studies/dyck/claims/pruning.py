@@ -5,7 +5,7 @@ import numpy as np
 from minicosm.lab import Outcome, ProfileName, Table, Trial
 
 from ...common.checks import Results
-from ..pruning_figures import error_against_size, kept_entries
+from ..figures.pruning import error_against_size, kept_entries
 from ..study import STUDY
 
 PAPER = "Wen et al. 2023"

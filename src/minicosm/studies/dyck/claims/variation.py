@@ -8,7 +8,7 @@ import numpy as np
 from minicosm.lab import Estimate, Outcome, Table, Verdict
 
 from ...common.checks import Results
-from ..experiment_figures import heat_maps, layer_figure, present, variation_figure
+from ..figures.experiments import heat_maps, layer_figure, present, variation_figure
 from ..study import STUDY
 from .trials import arms, column, difference, mean, variation
 
@@ -25,7 +25,7 @@ PRINTED = {
 
 def random_level(length: int) -> float:
     """The variation of independent random attention over a string of this length."""
-    from minicosm.theory.dyck.attention import random_variation
+    from minicosm.models.attention_patterns import random_variation
 
     return random_variation(length)
 

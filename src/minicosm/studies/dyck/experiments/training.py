@@ -25,8 +25,8 @@ import jax
 import numpy as np
 import optax
 
-from minicosm.lab.claims import Progress, TrialResult
-from minicosm.theory.dyck.attention import pairwise_variation, stack_score
+from minicosm.lab import Progress, TrialResult
+from minicosm.models.attention_patterns import pairwise_variation, stack_score
 from minicosm.theory.dyck.balance import of_model
 from minicosm.training import fit_ensemble
 from minicosm.worlds import CompleteDyck, Dyck

@@ -7,8 +7,8 @@ import numpy as np
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Transformer
+from minicosm.models.attention_patterns import mean_variation, random_variation, stack_score
 from minicosm.theory.dyck import balance, necessity
-from minicosm.theory.dyck.attention import mean_variation, random_variation, stack_score
 from minicosm.theory.dyck.constructions import (
     depth_points,
     exact_dyck,

@@ -1,0 +1,101 @@
+"""Pictures of pruned Transformers and of planted attention."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minicosm.lab import PALETTE, figure
+
+from ...common.checks import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BRACKETS = "[]()"
+
+
+def error_against_size(results: Results) -> "Figure":
+    """The relative error of pruned models and what the proof's budget allows, per subset size."""
+    rows = {n: np.array(v) for n, v in results["suite"].numbers["theorem-2.2.3"].items()}
+    fig = figure(7.2, 3.4)
+    ax = fig.subplots()
+    for offers, color, label in (
+        (1, PALETTE[4], "one offer of units"),
+        (4, PALETTE[0], "up to four offers"),
+    ):
+        at = rows["offers"] == offers
+        shift = 0.25 * (1 if offers == 4 else -1)
+        ax.semilogy(
+            rows["size"][at] + shift, rows["error"][at], "o", ms=4, color=color, label=label
+        )
+    at = rows["offers"] == 4
+    sizes = np.unique(rows["size"])
+    budget = [np.median(rows["budget"][at & (rows["size"] == size)]) for size in sizes]
+    ax.semilogy(sizes, budget, "--", color=PALETTE[1], label="error budget (median)")
+    start = np.median(rows["error"][at & (rows["size"] == sizes[0])])
+    ideal = start * 2.0 ** -(sizes - sizes[0])
+    ax.semilogy(sizes, ideal, ":", color="0.5", label="halved by every value")
+    ax.axhline(1e-4, lw=1, color="0.5")
+    ax.set_xticks(sizes)
+    ax.set_xlabel("values per subset sum")
+    ax.set_ylabel("$|\\tilde T(X) - T(X)| \\,/\\, |X|$, worst input")
+    ax.legend(fontsize=8)
+    return fig
+
+
+def kept_entries(results: Results) -> "Figure":
+    """Two random matrices, what is kept of them, and the target that their product gives."""
+    arrays = results["suite"].arrays
+    read = arrays["read"]
+    product = _product(arrays["kept_up"][:, read], arrays["kept_down"])
+    fig = figure(7.2, 4.2)
+    axes = fig.subplots(2, 3, width_ratios=[3, 3, 1])
+    panels = (
+        ("random $W_2$ (units in use)", arrays["large_down"]),
+        ("kept of $W_2$", arrays["kept_down"]),
+        ("target", arrays["target_up"]),
+        ("random $W_1^T$", arrays["large_up"].T),
+        ("kept of $W_1^T$", arrays["kept_up"].T),
+        ("found", product),
+    )
+    for ax, (title, matrix) in zip(axes.flat, panels, strict=True):
+        image = ax.imshow(matrix, vmin=-1, vmax=1, cmap="RdBu", aspect="auto", interpolation="none")
+        ax.set_title(title, fontsize="medium")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.grid(False)
+    fig.colorbar(image, ax=axes, shrink=0.6)
+    return fig
+
+
+def _product(up: np.ndarray, down: np.ndarray) -> np.ndarray:
+    """What the pair does to positive inputs: units with positive weights, without the others."""
+    return down @ np.where(up > 0, up, 0)
+
+
+def planted_maps(results: Results) -> "Figure":
+    """Two planted attention maps, and the outputs, which are those without them."""
+    arrays = results["suite"].arrays
+    labels = ["S", *(BRACKETS[token] for token in np.repeat([0, 1, 2, 3], 4))]
+    fig = figure(7.4, 4.6)
+    axes = fig.subplots(2, 2, height_ratios=[3, 1], sharex="row")
+    for column, (name, title) in enumerate(
+        (("stack", "planted: the last open bracket"), ("closed", "planted: closed brackets"))
+    ):
+        map_axis, output_axis = axes[:, column]
+        map_axis.imshow(arrays[f"{name}_map"], vmin=0, vmax=1, aspect="auto")
+        map_axis.set_title(title, fontsize="medium")
+        map_axis.set_ylabel("query")
+        output_axis.imshow(arrays[f"{name}_output"].T, vmin=0, vmax=1, aspect="auto")
+        gap = np.abs(arrays[f"{name}_output"] - arrays["plain_output"]).max()
+        output_axis.set_title(f"output; without the map it differs by {gap:.0e}", fontsize="small")
+        _ticks(map_axis, labels)
+        _ticks(output_axis, labels)
+        map_axis.set_yticks(range(len(labels)), labels, fontsize=7)
+        output_axis.set_yticks(range(4), list(BRACKETS), fontsize=7)
+    return fig
+
+
+def _ticks(ax: Any, labels: list[str]) -> None:
+    ax.set_xticks(range(len(labels)), labels, fontsize=7)
+    ax.grid(False)

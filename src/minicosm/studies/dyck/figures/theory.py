@@ -1,0 +1,124 @@
+"""Pictures of exact models: their attention, their errors, and what pumping does."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minicosm.lab import PALETTE, figure
+
+from ...common.checks import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PROBE = "[[[[]]]](((())))"
+
+
+def pumping(results: Results) -> "Figure":
+    """Distance of twin prefixes against the number of inserted pairs, log-log."""
+    arrays = results["suite"].arrays
+    pumped, distances = arrays["pumped"], arrays["distances"]
+    fig = figure(5.6, 3.4)
+    ax = fig.subplots()
+    labels = ("balanced", "noise of sd 0.1 on the logits", "balanced logits, other values")
+    for row, label, colour, mark in zip(distances, labels, PALETTE, "osD", strict=False):
+        ax.loglog(np.maximum(pumped, 1), row, marker=mark, ms=4, color=colour, label=label)
+    last = distances[1, -1] * pumped[-1]
+    ax.loglog(pumped[2:], 3 * last / pumped[2:], ":", lw=1, color="0.5", label="slope $-1$")
+    ax.set_xlabel("matched pairs inserted (1 stands for none)")
+    ax.set_ylabel("distance of the two outputs")
+    ax.legend(fontsize=8)
+    return fig
+
+
+def residual(results: Results) -> "Figure":
+    """Distance of twin prefixes under uniform attention, residual outside and inside the norm."""
+    found = results["suite"].numbers["residual"]
+    fig = figure(5.0, 3.2)
+    ax = fig.subplots()
+    ax.loglog(found["length"], found["outside"], "o-", color=PALETTE[0], label="outside the norm")
+    ax.loglog(found["length"], found["inside"], "s-", color=PALETTE[1], label="inside the norm")
+    ax.set_xlabel("length of the prefix")
+    ax.set_ylabel("distance of the two outputs")
+    ax.legend(title="residual", fontsize=8)
+    return fig
+
+
+def lengths(results: Results) -> "Figure":
+    """Largest error of a next-token probability up to each length."""
+    arrays = results["suite"].arrays
+    labels = (
+        "uniform attention",
+        "balanced, sd 0.3",
+        "balanced, sd 1",
+        "random embedding, sd 1",
+        "uniform, both layers",
+    )
+    fig = figure(6.6, 3.4)
+    ax = fig.subplots()
+    for row, label, colour, mark in zip(arrays["errors"], labels, PALETTE, "osD^v", strict=True):
+        shown = np.maximum(row, 1e-17)
+        ax.loglog(arrays["lengths"], shown, marker=mark, ms=4, color=colour, label=label)
+    ax.axhline(1e-6, ls="--", lw=1, color="0.5")
+    ax.text(arrays["lengths"][0], 1e-6, " tolerance", va="bottom", fontsize=8)
+    ax.set_xlabel("length of the prefix, up to")
+    ax.set_ylabel("largest error")
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return fig
+
+
+def attention(results: Results) -> "Figure":
+    """Attention of a uniform and of random balanced exact models over one string, the last bracket still
+    open behind every closed one marked; depths below the string."""
+    patterns = results["suite"].arrays["patterns"]
+    titles = ("uniform", "sd 1", "sd 2", "sd 4")
+    depths = np.cumsum([1 if mark in "([" else -1 for mark in PROBE])
+    fig = figure(2.5 * len(patterns), 3.1)
+    axes = fig.subplots(1, len(patterns), squeeze=False)[0]
+    stack: list[int] = []
+    tops = []
+    for i, mark in enumerate(PROBE):
+        if mark in "([":
+            stack.append(i)
+        else:
+            stack.pop()
+            if stack:
+                tops.append((i, stack[-1]))
+    for ax, pattern, title in zip(axes, patterns, titles, strict=True):
+        ax.imshow(pattern, vmin=0, vmax=1, aspect="equal")
+        for query, top in tops:
+            ax.plot([top], [query], "s", ms=5, mfc="none", mec=PALETTE[1], mew=0.9)
+        ax.set_title(title, fontsize=9)
+        ax.grid(False)
+        ax.set_xticks(range(len(PROBE)))
+        ticks = [f"{mark}\n{depth}" for mark, depth in zip(PROBE, depths, strict=True)]
+        ax.set_xticklabels(ticks, fontsize=6)
+        ax.set_yticks(range(len(PROBE)))
+        ax.set_yticklabels(list(PROBE), fontsize=6)
+    axes[0].set_ylabel("query")
+    axes[0].set_xlabel("key, with its depth")
+    return fig
+
+
+def variation(results: Results) -> "Figure":
+    """Mean variation of exact models against the spread of their attention matrix."""
+    numbers = results["suite"].numbers
+    found = {
+        float(name.split()[1]): columns["variation"]
+        for name, columns in numbers.items()
+        if name.startswith("variation ")
+    }
+    fig = figure(4.8, 3.2)
+    ax = fig.subplots()
+    for sd, values in found.items():
+        ax.plot([sd] * len(values), values, ".", ms=6, color=PALETTE[0])
+    ax.plot(list(found), [np.mean(values) for values in found.values()], color=PALETTE[0])
+    random = numbers["random-variation"]["formula"][1]
+    ax.axhline(random, ls="--", lw=1, color="0.5")
+    ax.text(0.5, random, " random patterns", va="bottom", fontsize=8)
+    ax.set_xscale("log")
+    ax.set_xticks(list(found), [f"{sd:g}" for sd in found])
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("spread of the attention matrix before projection")
+    ax.set_ylabel("mean variation")
+    return fig

@@ -1,0 +1,239 @@
+"""Generators trained on balanced brackets, several at once, and kept while they still err on prompts
+of another law.
+
+A string is the start token, D brackets and the end token. Prompts are beginnings of strings whose
+square and round brackets have changed roles: square ones are as frequent as round ones were.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from minicosm.lab import Progress
+from minicosm.models import Transformer, TransformerConfig
+from minicosm.training import History, adamw, fit_ensemble
+from minicosm.training.averaging import Averaged, OnLive, averaged
+from minicosm.worlds import CompleteDyck, Dyck
+from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.dyck.errors import DyckReferee
+
+END, START = 4, 5
+"""Ids behind those of the brackets `[ ] ( )`."""
+GLYPHS = "[]()EB"
+
+
+@dataclass(frozen=True)
+class Generators:
+    """How the generators are made; `members` of them."""
+
+    length: int = 32
+    square: float = 0.2
+    """How often an open bracket is square; in prompts, how often it is round."""
+    opening: float = 0.5
+    layers: int = 2
+    width: int = 64
+    heads: int = 4
+    mlp_width: int = 256
+    rate: float = 1e-3
+    batch: int = 32
+    steps: int = 4000
+    """At most; training ends once every generator has been kept."""
+    chunk: int = 100
+    kept_at: float = 0.05
+    """A generator is kept at the first end of a chunk at which its error out of distribution, at
+    temperature 1 and without truncation, is at most this."""
+    watched: int = 600
+    """Strings on which that is measured."""
+    shortest: int = 25
+    """Prompts have so many brackets, up to all but one, with equal probabilities."""
+    members: int = 3
+    seed: int = 0
+
+    @property
+    def world(self) -> CompleteDyck:
+        return self._world(self.square)
+
+    @property
+    def shifted(self) -> CompleteDyck:
+        """The law of the strings that prompts come from."""
+        return self._world(1 - self.square)
+
+    def _world(self, square: float) -> CompleteDyck:
+        # No string of this length nests deeper than half of it, so nothing is cut off.
+        brackets = Dyck(2, self.length // 2, self.opening, (square, 1 - square))
+        return CompleteDyck(brackets, self.length, closing="forced")
+
+    @property
+    def referee(self) -> DyckReferee:
+        return DyckReferee(2, self.length // 2, self.length)
+
+    @property
+    def shape(self) -> TransformerConfig:
+        return TransformerConfig(
+            END + 1, layers=self.layers, heads=self.heads, width=self.width,
+            mlp_width=self.mlp_width, max_length=self.length + 2, causal=True, extra_inputs=1,
+            tied=False, residual_scaling=True,
+        )  # fmt: skip
+
+
+class StringObjective(eqx.Module):
+    """Mean cross-entropy of the brackets and the end token of a batch of fresh strings."""
+
+    world: CompleteDyck
+    batch: int = eqx.field(static=True)
+
+    def __call__(
+        self, model: Any, key: PRNGKeyArray, step: Int[Array, ""] | int
+    ) -> tuple[Float[Array, ""], dict[str, Array]]:
+        tokens = draw(self.world, key, self.batch)
+        logits = jax.vmap(model.next_logits)(behind_start(tokens))
+        following = jnp.pad(tokens, ((0, 0), (0, 1)), constant_values=END)
+        laws = jax.nn.log_softmax(logits)
+        losses = -jnp.take_along_axis(laws, following[..., None], axis=-1)
+        return jnp.mean(losses), {"tokens": jnp.asarray(losses.size, losses.dtype)}
+
+
+def draw(world: CompleteDyck, key: PRNGKeyArray, count: int) -> Int[Array, "count D"]:
+    return jax.vmap(lambda k: world.sample(k).tokens)(jax.random.split(key, count))
+
+
+def behind_start(tokens: Int[AnyArray, "n D"]) -> Int[Array, "n D+1"]:
+    return jnp.pad(jnp.asarray(tokens), ((0, 0), (1, 0)), constant_values=START)
+
+
+class Prompts(eqx.Module):
+    """Beginnings of strings: of `tokens[i]` the first `lengths[i]` brackets."""
+
+    tokens: Int[AnyArray, "n D"]
+    lengths: Int[AnyArray, " n"]
+
+
+def prompts(config: Generators, key: PRNGKeyArray, count: int) -> Prompts:
+    """Beginnings of strings of the shifted law, with lengths `shortest`..D - 1."""
+    string_key, length_key = jax.random.split(key)
+    lengths = jax.random.randint(length_key, (count,), config.shortest, config.length)
+    return Prompts(draw(config.shifted, string_key, count), lengths)
+
+
+def wrong_tokens(referee: DyckReferee, tokens: Int[Array, " T"]) -> Bool[Array, "T+1 V"]:
+    """Which next tokens are errors, before the first token and behind each, in a valid string."""
+
+    def read(reading, token):
+        then = jax.vmap(referee.step, (None, 0))(reading, jnp.arange(END + 1))
+        return referee.step(reading, token), then.error > 0
+
+    padded = jnp.append(jnp.asarray(tokens), END)
+    return jax.lax.scan(read, referee.start(), padded)[1]
+
+
+@eqx.filter_jit
+def mass_on_errors(
+    model: Any, referee: DyckReferee, tokens: Int[AnyArray, "n D"]
+) -> tuple[Float[Array, "n D+1"], Bool[Array, "n D+1"], Bool[Array, "n D+1"]]:
+    """For every position of valid strings: the probability that the model gives to wrong tokens;
+    whether its likeliest token is right; and whether a closed bracket stands there."""
+
+    def one(string):
+        laws = jax.nn.softmax(model.next_logits(behind_start(string[None])[0]))
+        wrong = wrong_tokens(referee, string)
+        closed = jnp.append(string % 2 == 1, False)
+        # Among closed brackets alone, as the source counts accuracy.
+        best = 2 * jnp.argmax(laws[:, 1:END:2], axis=-1) + 1
+        right = best == jnp.append(string, END)
+        return jnp.sum(jnp.where(wrong, laws, 0), axis=-1), right, closed
+
+    return jax.lax.map(one, tokens, batch_size=min(200, len(tokens)))
+
+
+@eqx.filter_jit
+def error_out_of_distribution(
+    models: Any, referee: DyckReferee, tokens: Int[AnyArray, "n D"], lengths: Int[AnyArray, " n"]
+) -> Float[Array, " members"]:
+    """The mean over prompts of `1 - prod_{i > N} (1 - m_i)`, m_i the mass on wrong tokens at
+    position i of the string that the prompt comes from.
+
+    That is the probability of an error where the model's right tokens follow the strings' own law;
+    it needs one reading of each string and no sampling.
+    """
+
+    def one(model):
+        mass = mass_on_errors(model, referee, tokens)[0]
+        late = jnp.arange(mass.shape[1]) >= lengths[:, None]
+        return 1 - jnp.mean(jnp.prod(jnp.where(late, 1 - mass, 1), axis=1))
+
+    return eqx.filter_vmap(one, in_axes=(eqx.if_array(0),))(models)
+
+
+@lru_cache
+def optimiser(rate: float, steps: int) -> optax.GradientTransformation:
+    warm = min(100, steps)
+    return averaged(adamw(rate, steps, warm, decay="linear", clip=None, weight_decay=0.1))
+
+
+def train(config: Generators, progress: Progress, folder: Path) -> tuple[Transformer, History]:
+    """The generators, stacked, each with the average of its weights at the moment it was kept (or
+    at the end, if it never was), and the history of all."""
+    key = jax.random.key(config.seed)
+    start_key, train_key, watch_key = jax.random.split(key, 3)
+    models = eqx.filter_vmap(lambda k: Transformer(config.shape, key=k))(
+        jax.random.split(start_key, config.members)
+    )
+    objective = jax.tree.map(
+        lambda leaf: np.broadcast_to(np.asarray(leaf, np.float32), (config.members, *leaf.shape)),
+        StringObjective(config.world, config.batch),
+    )
+    asked = prompts(config, watch_key, config.watched)
+    kept = Kept(folder / "kept.eqx", models, config.members)
+
+    def watch(pair: Averaged, done: int) -> dict[str, Any]:
+        error = error_out_of_distribution(pair.average, config.referee, asked.tokens, asked.lengths)
+        reached = np.asarray(error) <= config.kept_at
+        kept.offer(pair.average, reached | (done >= config.steps), done)
+        return {"ood": error}
+
+    _, history = fit_ensemble(
+        OnLive(objective),
+        Averaged.start(models),
+        optimiser(config.rate, config.steps),
+        config.steps,
+        jax.random.split(train_key, config.members),
+        chunk=min(config.chunk, config.steps),
+        progress=lambda done, total, note="": progress(done, total, f"generators {note}"),
+        watch=watch,
+        target={"ood": config.kept_at},
+        checkpoint=folder / "training.npz",
+    )
+    return kept.models, history | {"kept": kept.steps}
+
+
+class Kept:
+    """The first offer that each member accepted, in a file that survives a kill."""
+
+    def __init__(self, path: Path, like: Any, members: int):
+        self.path, self.models = path, like
+        self.steps = np.zeros(members, int)
+        if path.exists():
+            self.models, steps = eqx.tree_deserialise_leaves(path, (like, jnp.zeros(members, int)))
+            self.steps = np.array(steps)
+
+    def offer(self, models: Any, ready: Bool[np.ndarray, " members"], step: int) -> None:
+        new = ready & (self.steps == 0)
+        if not new.any():
+            return
+        self.models = jax.tree.map(
+            lambda now, old: jnp.where(new.reshape(-1, *[1] * (now.ndim - 1)), now, old),
+            models,
+            self.models,
+        )
+        self.steps = np.where(new, step, self.steps)
+        part = self.path.with_suffix(".part")
+        eqx.tree_serialise_leaves(part, (self.models, jnp.asarray(self.steps)))
+        part.rename(self.path)

@@ -1,0 +1,279 @@
+"""What backtracking buys a bracket generator: one function for each table of the source.
+
+All take a `Bench`, whose sampler keeps the first four rejected prefixes of each row.
+"""
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int, PRNGKeyArray
+
+from minicosm.decoding import Backtracking
+from minicosm.worlds.dyck.errors import DyckError
+
+from .dyck_generator import END, GLYPHS, START, Generators, Prompts
+from .dyck_leaves import Leaves
+from .dyck_verifier import Mistakes, parse
+from .judges import Bench, Speaker
+
+STRIDES, QUOTAS, FORCED = (2, 4, 6), (1, 2, 4), (1, 2, 4, 8)
+TOP_PS = (0.9, 1.0)
+ALL = 10_000
+"""More tokens than any prompt has; a number, so that it is no other program than 0."""
+UNASKED = "guided, whole strings accepted"
+MODES: dict[str, dict[str, Any]] = {
+    "printed": {},
+    "refill checked": {"check_during_refill": True},
+    "released": {"check_during_refill": True, "check_prompt": True, "refill": "index"},
+}
+
+
+def settings(**fields: Any) -> Backtracking:
+    return Backtracking(**({"quota": 1, "record": 4} | fields))
+
+
+def forced_backtracks(
+    config: Generators, bench: Bench, mistakes: Mistakes, key: PRNGKeyArray
+) -> dict[str, float]:
+    """Table 3.1: one forced backtrack at the prefix before a mistake, then nucleus .9."""
+    arms: dict[str, Backtracking] = {"nucleus": settings(top_p=0.9), "argmax": settings(top_p=0.0)}
+    for stride in FORCED:
+        arms[str(stride)] = settings(
+            top_p=0.9, stride=stride, force_first=True, erasable_prompt=ALL
+        )
+    before = mistakes.lengths - 1
+    return {
+        name: _accuracy(config, bench(arm, mistakes.tokens, before, key))
+        for name, arm in arms.items()
+    }
+
+
+def _accuracy(config: Generators, trace: Any) -> float:
+    return float(parse(config.referee, trace.tokens).right.mean())
+
+
+def quota_by_stride(
+    config: Generators,
+    bench: Bench,
+    mistakes: Mistakes,
+    which: Int[np.ndarray, " m"],
+    key: PRNGKeyArray,
+    modes: tuple[str, ...],
+    draws: int,
+) -> dict[str, Any]:
+    """Tables 3.2 and 3.4: the trained verifier at held-out prefixes before mistakes, which may be
+    erased, `draws` times each; and the prefixes that it rejected, completed without backtracking."""
+    rows = np.tile(which, draws)
+    tokens, lengths = mistakes.tokens[rows], mistakes.lengths[rows] - 1
+    found: dict[str, Any] = {"accuracy": {}, "preserved": {}, "fired": [], "unguided": {}}
+
+    def each(speaker: Speaker, **mode: Any) -> list[list[Any]]:
+        return [
+            [
+                bench(
+                    settings(top_p=0.9, quota=q, stride=b, erasable_prompt=ALL, **mode),
+                    tokens, lengths, key, speaker,
+                )
+                for b in STRIDES
+            ]
+            for q in QUOTAS
+        ]  # fmt: skip
+
+    for name in modes:
+        traces = each(Speaker.PROBE, **MODES[name])
+        found["accuracy"][name] = [[_accuracy(config, t) for t in row] for row in traces]
+        found["preserved"][name] = [
+            [float(t.prompt_preserved.mean()) for t in row] for row in traces
+        ]
+    found["fired_in"] = modes[-1]
+    found["unguided"] = {"nucleus": [], "argmax": []}
+    for row in traces:
+        rejected = [_rejected(trace) for trace in row]
+        found["fired"].append([len(lengths) for _, lengths in rejected])
+        for name, top_p in (("nucleus", 0.9), ("argmax", 0.0)):
+            found["unguided"][name].append(
+                [_accuracy(config, bench(settings(top_p=top_p), *r, key)) for r in rejected]
+            )
+    perfect = each(Speaker.PERFECT)
+    found["accuracy"]["perfect, printed"] = [[_accuracy(config, t) for t in r] for r in perfect]
+    baselines = {"nucleus": settings(top_p=0.9), "argmax": settings(top_p=0.0)}
+    found["baseline"] = {
+        name: _accuracy(config, bench(arm, tokens, lengths, key)) for name, arm in baselines.items()
+    }
+    return found
+
+
+def _rejected(trace: Any) -> tuple[Int[np.ndarray, "m P"], Int[np.ndarray, " m"]]:
+    """The prefixes at which the verifier fired; an empty one if it never did."""
+    kept = trace.fired_lengths >= 0
+    # The last token of a full string has nothing behind it: such rows are complete as they stand.
+    tokens, lengths = trace.fired[kept], trace.fired_lengths[kept]
+    if len(lengths) == 0:
+        return np.zeros((1, trace.tokens.shape[1] - 1), int), np.zeros(1, int)
+    return np.where(tokens < 0, END, tokens), lengths
+
+
+def unseen(
+    config: Generators,
+    bench: Bench,
+    asked: Prompts,
+    key: PRNGKeyArray,
+    repeats: int,
+    modes: tuple[str, ...],
+) -> tuple[dict[str, float], dict[str, list[Any]]]:
+    """Tables 3.3 and 3.16: the share of wrong completions of fresh prompts, which are kept unless they
+    are erasable; and the traces at nucleus .9 of Algorithm 1 as printed, in the last of `modes`, and with
+    a verifier that is not asked about whole strings."""
+    quota = {"quota": 4, "stride": 4}
+    accepted = bench.judge.probe.at_leaves(Leaves.ACCEPTED)
+    unasked = eqx.tree_at(lambda b: b.judge.probe, bench, accepted)
+    arms: dict[str, tuple[dict[str, Any], Speaker]] = {
+        "baseline": ({}, Speaker.NOBODY),
+        "guided": (quota, Speaker.PROBE),
+        f"guided, {modes[-1]}": (quota | MODES[modes[-1]], Speaker.PROBE),
+        UNASKED: (quota, Speaker.PROBE),
+        "no refill": (quota | {"refill": "none"}, Speaker.PROBE),
+        "perfect": (quota, Speaker.PERFECT),
+        "perfect, erasable": (quota | {"erasable_prompt": ALL}, Speaker.PERFECT),
+        "perfect, erasable, no refill": (
+            quota | {"erasable_prompt": ALL, "refill": "none"},
+            Speaker.PERFECT,
+        ),
+    }
+    errors: dict[str, float] = {}
+    kept: dict[str, list[Any]] = {}
+    for top_p in TOP_PS:
+        for name, (fields, speaker) in arms.items():
+            shares = []
+            for i in range(repeats):
+                used = unasked if name == UNASKED else bench
+                trace = used(
+                    settings(top_p=top_p, **fields), asked.tokens, asked.lengths,
+                    jax.random.fold_in(key, i), speaker,
+                )  # fmt: skip
+                shares.append(1 - _accuracy(config, trace))
+                if name.startswith("guided") and top_p == TOP_PS[0]:
+                    kept.setdefault(name, []).append(trace)
+            errors[f"{name} {top_p:g}"] = float(np.mean(shares))
+    return errors, kept
+
+
+def share_at_end(traces: list[Any], length: int) -> float:
+    """Of the recorded strings that the verifier rejected, how many were whole: `length` tokens, or behind
+    the end token."""
+    lengths = np.concatenate([t.fired_lengths.reshape(-1) for t in traces])
+    strings = np.concatenate([t.fired.reshape(-1, t.fired.shape[-1]) for t in traces])[lengths > 0]
+    lengths = lengths[lengths > 0]
+    if len(lengths) == 0:
+        return float("nan")
+    last = strings[np.arange(len(lengths)), lengths - 1]
+    return float(np.mean((lengths >= length) | (last == END)))
+
+
+def remaining_mistakes(
+    config: Generators, model: Any, traces: list[Any], most: int = 25
+) -> dict[str, Any]:
+    """Figure 3.2: what is still wrong behind Algorithm 1."""
+    tokens = np.concatenate([t.tokens for t in traces])
+    quota = np.concatenate([t.quota_left for t in traces])
+    parsed = parse(config.referee, tokens)
+    bad = np.flatnonzero(~parsed.right)
+    kinds = Counter(DyckError(e).name for e in parsed.error[bad].tolist())
+    if len(bad) == 0:
+        return {
+            "count": 0,
+            "kinds": {},
+            "exhausted": float("nan"),
+            "argmax": float("nan"),
+            "rows": [],
+        }
+    laws = np.asarray(_laws(model, np.where(tokens[bad] < 0, END, tokens[bad])))
+    at = parsed.at[bad]
+    rows = np.arange(len(bad))
+    wrong = tokens[bad, at]
+    law = laws[rows, at]
+    best = law.argmax(axis=1)
+    listed = [
+        (
+            DyckError(int(parsed.error[i])).name,
+            "".join(GLYPHS[t] for t in tokens[i, : at[j]]),
+            GLYPHS[wrong[j]], float(law[j, wrong[j]]),
+            GLYPHS[best[j]], float(law[j, best[j]]), int(quota[i]),
+        )
+        for j, i in enumerate(bad[:most])
+    ]  # fmt: skip
+    return {
+        "count": len(bad),
+        "kinds": dict(kinds),
+        "exhausted": float((quota[bad] == 0).mean()),
+        "argmax": float((wrong == best).mean()),
+        "rows": listed,
+    }
+
+
+@eqx.filter_jit
+def _laws(model, tokens):
+    def one(string):
+        ids = jnp.concatenate([jnp.full(1, START), string[:-1]]).astype(jnp.int32)
+        return jax.nn.softmax(model.next_logits(ids))
+
+    return jax.lax.map(one, tokens)
+
+
+def diversity(
+    config: Generators, bench: Bench, asked: Prompts, key: PRNGKeyArray, draws: int
+) -> dict[str, float]:
+    """Table 3.5: the mean number of different completions among `draws` of a prompt, and its exact
+    mean under the world's law for the same prompts."""
+    count = len(asked.lengths)
+    rows = np.repeat(np.arange(count), draws)
+    tokens, lengths = np.asarray(asked.tokens)[rows], np.asarray(asked.lengths)[rows]
+    arms = {
+        "guided": (settings(top_p=1.0, quota=4, stride=4), Speaker.PROBE),
+        "nucleus 0.9": (settings(top_p=0.9), Speaker.NOBODY),
+        "nucleus 1": (settings(top_p=1.0), Speaker.NOBODY),
+    }
+    found = {
+        name: distinct(bench(arm, tokens, lengths, key, speaker).tokens, draws)
+        for name, (arm, speaker) in arms.items()
+    }
+    depths = [
+        int(sum(1 if t % 2 == 0 else -1 for t in string[:n]))
+        for string, n in zip(np.asarray(asked.tokens), np.asarray(asked.lengths), strict=True)
+    ]
+    left = config.length - np.asarray(asked.lengths)
+    ideal = [expected_distinct(config, int(m), d, draws) for m, d in zip(left, depths, strict=True)]
+    return found | {"ideal": float(np.mean(ideal))}
+
+
+def distinct(tokens: Int[np.ndarray, "n T"], draws: int) -> float:
+    """The mean over prompts of the number of different strings among its `draws` rows."""
+    groups = tokens.reshape(-1, draws, tokens.shape[1])
+    return float(np.mean([len(np.unique(group, axis=0)) for group in groups]))
+
+
+def expected_distinct(config: Generators, left: int, depth: int, draws: int) -> float:
+    """`sum_c 1 - (1 - p(c))^draws` over all completions c of a prompt with `left` brackets to come at
+    this depth."""
+    p = np.asarray(completion_law(config, left, depth))
+    return float(np.sum(1 - (1 - p) ** draws))
+
+
+@cache
+def completion_law(config: Generators, left: int, depth: int) -> tuple[float, ...]:
+    """The probabilities of all completions; which brackets are open does not matter to them."""
+    if left == 0:
+        return (1.0,)
+    if depth == left:
+        return completion_law(config, left - 1, depth - 1)
+    opening = 1.0 if depth == 0 else config.opening
+    deeper = completion_law(config, left - 1, depth + 1)
+    found = [opening * p * rest for p in (config.square, 1 - config.square) for rest in deeper]
+    if depth > 0:
+        found += [(1 - opening) * rest for rest in completion_law(config, left - 1, depth - 1)]
+    return tuple(found)

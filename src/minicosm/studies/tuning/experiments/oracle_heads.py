@@ -1,0 +1,201 @@
+"""Heads and prompts on the exact model (behind Figure 3, left).
+
+Worlds of Appendix E with |H| states and 10 tokens; sequences of 129 positions, the first masked; the
+label is the argmax of `mu P[H_1 | x_2..x_129]`. On the exact output G_1 at the masked position:
+
+- `constructed`: the head `(W^+)^T mu` of Theorem 3.3, also where its condition fails;
+- `logistic`: logistic regression (ridge 1e-8 on the summed loss); `logistic_whitened`: the same after
+  whitening, which lets the ridge see all directions of ill-conditioned features alike;
+- `head`, `prompt_1`, `prompt_20`: trained by Adam (batch 128, peak rate .01, warm-up, linear decay),
+  without and with prompts `u = sigmoid(theta)` of length 1 and 20;
+- `hot_refit`: length 1 with rates .05 (head) and .3 (theta), then logistic regression on its outputs.
+
+Controls: `first_tokens` and `histogram` use no language model, `posterior` the exact P[H_1 | x].
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from minicosm.adaptation import Classifier, accuracy
+from minicosm.adaptation.controls import first_tokens, token_histogram
+from minicosm.adaptation.tuning import (
+    SlotLoss,
+    fresh_linear_head,
+    fresh_prompt,
+    prompt_rates,
+    slot_features,
+    slot_scores,
+)
+from minicosm.lab import Progress, TrialResult
+from minicosm.training import adam, fit_ensemble
+from minicosm.worlds import HMM
+
+from .corpora import (
+    Split,
+    all_slot_messages,
+    lists,
+    logistic_accuracies,
+    majority,
+    sample_tokens,
+    slot_posteriors,
+    sparse_tasks,
+    whitened,
+)
+
+MARGIN = 1e-6  # labels below it hinge on rounding
+WELL_CONDITIONED = 1e6
+FIRST_TOKENS = 5
+CURVES = ("head", "prompt_1", "prompt_20", "hot")
+
+
+@dataclass(frozen=True)
+class OracleHeads:
+    """One size of world. Without `prompts` only the heads are trained (memory comparators)."""
+
+    hidden: int = 8
+    vocab: int = 10
+    worlds: int = 20
+    seed: int = 0
+    length: int = 129
+    train: int = 5000
+    validation: int = 500
+    test: int = 1000
+    steps: int = 4000
+    warmup: int = 500
+    batch: int = 128
+    rate: float = 0.01
+    hot_rates: tuple[float, float] = (0.05, 0.3)
+    prompt_length: int = 20
+    prompts: bool = True
+
+
+def run(config: OracleHeads, progress: Progress) -> TrialResult:
+    """Per-world test accuracies (lists) and the singular values of W; see the module."""
+    total = config.steps + 2
+    with jax.enable_x64(True):
+        key = jax.random.fold_in(jax.random.key(config.seed), config.hidden)
+        world_key, token_key, task_key, start_key, tune_key = jax.random.split(key, 5)
+        worlds = random_worlds(jax.random.split(world_key, config.worlds), config)
+        split = Split(config.train, config.validation, config.test)
+        tokens = sample_tokens(worlds, token_key, split.total, config.length)[:, :, 1:]
+        messages = all_slot_messages(worlds, tokens)
+        posteriors = slot_posteriors(jax.vmap(lambda w: w.first)(worlds), messages)
+        task = sparse_tasks(task_key, posteriors, split)
+        progress(1, total, f"|H| = {config.hidden}: {config.worlds} worlds drawn")
+
+        trained, history = tune(
+            config, worlds, messages[:, : config.train], task.labels[:, : config.train],
+            start_key, tune_key, lambda done, _: progress(done + 1, total, "training"),
+        )  # fmt: skip
+        test = slice(split.total - config.test, None)
+        tuned = test_accuracies(trained, worlds, messages[:, test], task.labels[:, test])
+
+        outputs = slot_laws(worlds, None, messages)
+        features = {"logistic": outputs, "logistic_whitened": whitened(outputs, config.train)}
+        features |= {**_controls(tokens, config.vocab), "posterior": posteriors}
+        if config.prompts:
+            features["hot_refit"] = slot_laws(worlds, trained["hot"].prompt, messages)
+        regressed = logistic_accuracies(features, task.labels, config.train, config.test)
+        outputs, margins, labels = map(np.asarray, (outputs, task.margins, task.labels))
+        W, mu = np.asarray(worlds.W), np.asarray(task.mu)
+
+    sigma = np.linalg.svd(W, compute_uv=False)
+    full = config.hidden <= config.vocab
+    with np.errstate(divide="ignore"):
+        condition = sigma[:, 0] / sigma[:, -1] if full else np.full(config.worlds, np.inf)
+    rank = (sigma > 1e-10 * sigma[:, :1]).sum(axis=1)
+    scores = np.einsum("wnv,wrv->wrn", outputs, mu @ np.linalg.pinv(W))
+    right = (scores[:, 1] > scores[:, 0]) == labels
+    clear = (np.abs(margins) > MARGIN) & (condition < WELL_CONDITIONED)[:, None]
+    numbers = lists(
+        majority=majority(labels[:, test]),
+        constructed=right[:, test].mean(axis=1),
+        **regressed,
+        **tuned,
+        condition=condition,
+        rank=rank,
+        assumption_3_1=rank == config.hidden,
+        numeric_3_1=condition < 1e3,
+        small_margins=(np.abs(margins) < MARGIN).mean(axis=1),
+        clear_examples=clear.sum(axis=1),
+        clear_errors=(clear & ~right).sum(axis=1),
+        task_tries=task.tries,
+        two_classes=task.two_classes,
+    )
+    for name in ("prompt_1", "prompt_20", "hot_refit"):
+        if name in numbers:
+            gain = np.subtract(numbers[name], numbers["head"])
+            numbers[f"gain_{name}"] = gain.tolist()
+    arrays = {"singular_values": sigma, "curve_step": history["step"]}
+    arrays |= {f"curve_{n}": history[f"{n}_accuracy"] for n in CURVES if n in trained}
+    progress(total, total)
+    return TrialResult({"hidden": config.hidden, **numbers}, arrays)
+
+
+def random_worlds(keys: jax.Array, config: OracleHeads) -> HMM:
+    """Worlds of Appendix E, stacked."""
+    draw = partial(HMM.random, hidden=config.hidden, vocab=config.vocab)
+    return jax.jit(jax.vmap(draw))(keys)
+
+
+def tune(config, worlds, messages, labels, start_key, tune_key, report, names=CURVES):
+    """All classifiers of one size (or those named), in every world, side by side on the same
+    minibatches."""
+    lengths = {"head": 0}
+    if config.prompts:
+        lengths |= {"prompt_1": 1, "prompt_20": config.prompt_length, "hot": 1}
+    lengths = {name: length for name, length in lengths.items() if name in names}
+
+    def start(key):
+        return {
+            name: Classifier(
+                fresh_linear_head(config.vocab),
+                fresh_prompt(jax.random.fold_in(key, k), k, config.hidden) if k else None,
+            )
+            for name, k in lengths.items()
+        }
+
+    starts = jax.vmap(start)(jax.random.split(start_key, config.worlds))
+    rates: dict[str, Any] = dict.fromkeys(lengths, config.rate)
+    if "hot" in rates:
+        rates["hot"] = prompt_rates(starts["hot"], *config.hot_rates)
+    return fit_ensemble(
+        SlotLoss(worlds, messages, labels, batch=config.batch),
+        starts,
+        adam(rates, config.steps, config.warmup),
+        config.steps,
+        jax.random.split(tune_key, config.worlds),
+        chunk=max(1, config.steps // 8),
+        progress=report,
+    )
+
+
+@jax.jit
+def slot_laws(worlds, prompts, messages):
+    return jax.vmap(slot_features)(worlds, prompts, messages)
+
+
+@jax.jit
+def test_accuracies(trained, worlds, messages, labels):
+    def one(classifier, world, messages, labels):
+        return accuracy(slot_scores(classifier, world, messages), labels)
+
+    return {
+        name: jax.vmap(one)(classifier, worlds, messages, labels)
+        for name, classifier in trained.items()
+    }
+
+
+@partial(jax.jit, static_argnames="vocab")
+def _controls(tokens, vocab):
+    def one(tokens):
+        return {
+            "first_tokens": first_tokens(tokens, FIRST_TOKENS, vocab),
+            "histogram": token_histogram(tokens, vocab),
+        }
+
+    return jax.vmap(one)(tokens)

@@ -1,0 +1,95 @@
+"""Attention heads on the exact model of memory worlds (behind Figure 3, right).
+
+Worlds of Appendix E with one memory cell; sequences of 129 positions, the first masked; the label is
+the argmax of `mu P[M | x_2..x_129]`. On the exact outputs G_1..G_129:
+
+- `attention_slow`, `attention_fast`: softmax attention with score `k . G_i` and value `V G_i`, trained
+  by Adam with peak rates .01 and .1; `token_attention`: value `Q[x_i] . G_i`, rate .1;
+- `mean_output`, `first_output`: logistic regression on the mean of G_i, and on G_1 alone.
+
+`histogram` is a regression on token counts, without a model. `certainty` is the mean over sequences
+of the largest entry of P[M | x]. The vanilla comparators are `oracle_heads` with the same number of
+states in total.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import numpy as np
+
+from minicosm.adaptation.controls import token_histogram
+from minicosm.lab import Progress, TrialResult
+from minicosm.worlds import MemoryHMM
+
+from .corpora import Split, lists, logistic_accuracies, majority, sample_tokens, sparse_tasks
+from .memory_outputs import memory_outputs, train_attention
+
+NAMES = ("attention_slow", "attention_fast", "token_attention")
+
+
+@dataclass(frozen=True)
+class OracleMemory:
+    memory: int = 2
+    hidden: int = 4
+    vocab: int = 10
+    worlds: int = 10
+    seed: int = 0
+    length: int = 129
+    train: int = 5000
+    validation: int = 500
+    test: int = 1000
+    steps: int = 4000
+    warmup: int = 500
+    batch: int = 128
+    rates: tuple[float, float, float] = (0.01, 0.1, 0.1)
+
+
+def run(config: OracleMemory, progress: Progress) -> TrialResult:
+    """Per-world test accuracies, as lists; see the module."""
+    total = config.steps + 3
+    split = Split(config.train, config.validation, config.test)
+    with jax.enable_x64(True):
+        key = jax.random.fold_in(jax.random.key(config.seed), config.memory)
+        world_key, token_key, task_key, tune_key = jax.random.split(key, 4)
+        draw = partial(
+            MemoryHMM.random, hidden=config.hidden, memory=config.memory, vocab=config.vocab
+        )
+        worlds = jax.jit(jax.vmap(draw))(jax.random.split(world_key, config.worlds))
+        tokens = sample_tokens(worlds, token_key, split.total, config.length)
+        progress(1, total, f"|M| = {config.memory}: {config.worlds} worlds drawn")
+        exact = memory_outputs(worlds, tokens)
+        task = sparse_tasks(task_key, exact.memory, split)
+        progress(2, total, "exact outputs")
+        rates = dict(zip(NAMES, config.rates, strict=True))
+        rates = {name.replace("token_attention", "token"): r for name, r in rates.items()}
+        tuned, _, history = train_attention(
+            rates, exact.outputs, tokens, task.labels, config.train, config.test, tune_key,
+            steps=config.steps, warmup=config.warmup, batch=config.batch,
+            progress=lambda done, _: progress(done + 2, total, "training attention"),
+        )  # fmt: skip
+        tuned["token_attention"] = tuned.pop("token")
+        features = {
+            "mean_output": exact.mean,
+            "first_output": exact.first,
+            "histogram": jax.jit(jax.vmap(partial(token_histogram, vocab=config.vocab)))(
+                tokens[:, :, 1:]
+            ),
+        }
+        regressed = logistic_accuracies(features, task.labels, config.train, config.test)
+        labels, margins = np.asarray(task.labels), np.asarray(task.margins)
+        certainty = np.asarray(exact.memory.max(axis=2).mean(axis=1))
+
+    numbers = lists(
+        majority=majority(labels[:, -config.test :]),
+        **tuned,
+        **regressed,
+        certainty=certainty,
+        small_margins=(np.abs(margins) < 1e-6).mean(axis=1),
+        task_tries=task.tries,
+        two_classes=task.two_classes,
+    )
+    arrays = {"curve_step": history["step"]}
+    arrays |= {f"curve_{name}": history[f"{name}_accuracy"] for name in rates}
+    progress(total, total)
+    return TrialResult({"memory": config.memory, **numbers}, arrays)

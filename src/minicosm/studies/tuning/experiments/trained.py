@@ -1,0 +1,91 @@
+"""Tuning a pretrained Transformer and the exact model of the same world on the same tasks (Figure 3).
+
+A trial is one world, one model pretrained on it, and several tasks. Sequences have 129 positions, the
+first masked; the label is the argmax of `mu P[H_1 | x]` (of `mu P[M | x]` in a world with memory). The
+names of its numbers say which model was tuned:
+
+- `trained_head`, `exact_head`: a linear head on the law at the mask, by Adam (4,000 steps of 128);
+- `trained_best`, `exact_best`: the same head by logistic regression to convergence, on whitened laws;
+- `trained_prompt`, `exact_prompt`: 20 prompt rows and a linear head, by Adam;
+- `fine_tuned`: the whole Transformer with a linear head;
+- `trained_attention`, `exact_attention`: an attention head over all positions (worlds with memory),
+  `..._mean`: logistic regression on the mean law over positions;
+- `majority`; controls `first_tokens` and `histogram` without a model; `posterior`, regression on the
+  exact posterior of the label's variable.
+
+All are lists over tasks. `mask_tv` is the total variation between the two models at the mask,
+`held_out` the excess loss with 5% masks. On the way through pretraining, `checkpoint_...` holds the
+excess loss, `mask_tv` and the accuracy of `trained_best` at each checkpoint; `early_prompt` is the
+accuracy of the first task's prompt on the models of some of them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from minicosm.lab import Progress, TrialResult
+from minicosm.models import Transformer, load, save
+
+from .pretraining import outputs_at_mask, pretrain, total_variation
+from .trained_heads import tune_attention, tune_heads
+from .trained_prompts import tune_prompts
+from .trained_tasks import Steps, TrainedTuning, make_tasks, regress, white
+
+
+def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
+    """Accuracies of all tasks on both models, as lists; see the module."""
+    tuning = config.tuning
+    key = jax.random.key(config.seed)
+    for number in (config.hidden, config.memory, config.member):
+        key = jax.random.fold_in(key, number)
+    world_key, model_key, token_key, task_key, tune_key = jax.random.split(key, 5)
+    name = f"|M| = {config.memory}" if config.memory else f"|H| = {config.hidden}"
+    if config.memory:
+        tuned = 2 * tuning.head_steps
+    elif config.prompts:
+        each = tuning.prompt_steps + tuning.fine_steps
+        tuned = config.tasks * each + len(config.early_prompts) * tuning.prompt_steps
+    else:
+        tuned = 0
+    steps = Steps(progress, name, config.pretraining.steps + tuned)
+
+    data = make_tasks(config, world_key, token_key, task_key)
+    tokens32 = jnp.asarray(data.tokens, jnp.int32)
+
+    chunk = max(1, config.pretraining.steps // config.pretraining.checkpoints)
+    early = {chunk * which: folder / f"model-{which}.safetensors" for which in config.early_prompts}
+
+    def watch(model: Transformer, done: int) -> dict[str, Any]:
+        if done in early:
+            save(model, early[done])
+        found = np.asarray(outputs_at_mask(model, tokens32), np.float64)
+        return {
+            "mask_tv": total_variation(found, data.laws)[-tuning.test :].mean(),
+            "best": regress({"best": white(found, tuning.train)}, data.task, tuning)["best"],
+        }
+
+    model, history = pretrain(
+        config.pretraining, data.world, model_key,
+        folder=folder, progress=steps.part(config.pretraining.steps), watch=watch,
+    )  # fmt: skip
+    laws = np.asarray(outputs_at_mask(model, tokens32), np.float64)
+    numbers = tune_heads(config, data, laws, tune_key)
+    numbers["mask_tv"] = float(total_variation(laws, data.laws)[-tuning.test :].mean())
+    numbers["held_out"] = float(history["held_out"][-1])
+    numbers["held_out_tv"] = float(history["held_out_tv"][-1])
+    if config.memory:
+        numbers |= tune_attention(config, data, model, tune_key, steps)
+    elif config.prompts:
+        models = [model, *(load(path) for path in early.values())]
+        numbers |= tune_prompts(config, data, models, laws, tune_key, steps, folder)
+    arrays = {
+        "checkpoint_step": history["step"],
+        "checkpoint_excess": history["held_out"],
+        "checkpoint_tv": history["mask_tv"],
+        "checkpoint_best": history["best"],
+    }
+    steps.end()
+    return TrialResult({"hidden": config.hidden, "memory": config.memory, **numbers}, arrays)

@@ -1,0 +1,93 @@
+"""Heads on the outputs of a pretrained model and of the exact one (see `trained`)."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from minicosm.adaptation import LinearHead, accuracy
+from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
+from minicosm.adaptation.tuning import HeadLoss, fresh_linear_head
+from minicosm.models import Transformer
+from minicosm.training import adam, fit_ensemble
+
+from . import oracle_heads
+from .corpora import lists, majority
+from .memory_outputs import train_attention
+from .pretraining import outputs_everywhere, total_variation
+from .trained_tasks import Steps, Tasks, TrainedTuning, Tuning, regress, white
+
+ATTENTION_RATE = 0.1
+
+
+def tune_heads(
+    config: TrainedTuning, data: Tasks, laws: Float[np.ndarray, "n V"], key: PRNGKeyArray
+) -> dict[str, Any]:
+    """Linear heads on the laws at the mask, trained and exact, and the controls, for every task."""
+    tuning, task = config.tuning, data.task
+    features = {
+        "trained_best": white(laws, tuning.train),
+        "exact_best": white(data.laws, tuning.train),
+        "first_tokens": np.asarray(first_tokens(data.tokens[:, 1:], 5, config.vocab)),
+        "histogram": np.asarray(token_histogram(data.tokens[:, 1:], config.vocab)),
+        "posterior": data.posterior,
+    }
+    found: dict[str, Any] = regress(features, task, tuning)
+    for name, given in (("trained_head", laws), ("exact_head", data.laws)):
+        found[name] = _adam_heads(given, task.labels, tuning, key)
+    return lists(
+        majority=majority(task.labels[:, -tuning.test :]),
+        **found,
+        small_margins=(np.abs(task.margins) < oracle_heads.MARGIN).mean(axis=1),
+        two_classes=task.two_classes,
+    )
+
+
+def _adam_heads(laws, labels, tuning: Tuning, key) -> np.ndarray:
+    """A linear head by Adam for every task: test accuracies."""
+    count, train, test = labels.shape[0], tuning.train, tuning.test
+    with jax.enable_x64(True):
+        outputs = jnp.tile(jnp.asarray(laws)[None, :, None], (count, 1, 1, 1))
+        heads = jax.vmap(lambda _: fresh_linear_head(laws.shape[1]))(jnp.arange(count))
+        labels = jnp.asarray(labels)
+        unused = jnp.zeros((count, train, 1), int)
+        trained, _ = fit_ensemble(
+            HeadLoss(outputs[:, :train], unused, labels[:, :train], True, tuning.head_batch),
+            {"head": heads},
+            adam(tuning.head_rate, tuning.head_steps, tuning.head_warmup),
+            tuning.head_steps,
+            jax.random.split(key, count),
+            chunk=max(1, tuning.head_steps // 2),
+        )
+        return np.asarray(_test_heads(trained["head"], outputs[:, -test:, 0], labels[:, -test:]))
+
+
+@jax.jit
+def _test_heads(heads: LinearHead, laws, labels):
+    return jax.vmap(lambda head, g, y: accuracy(jax.vmap(head)(g), y))(heads, laws, labels)
+
+
+def tune_attention(
+    config: TrainedTuning, data: Tasks, model: Transformer, key: PRNGKeyArray, steps: Steps
+) -> dict[str, Any]:
+    """Attention heads over all positions of both models, and regressions on the mean law."""
+    tuning, task = config.tuning, data.task
+    everywhere = np.asarray(outputs_everywhere(model, jnp.asarray(data.tokens, jnp.int32)))
+    assert data.everywhere is not None
+    found: dict[str, Any] = {}
+    for name, outputs in (("trained", everywhere), ("exact", data.everywhere)):
+        tiled = np.broadcast_to(outputs, (config.tasks, *outputs.shape))
+        tokens = np.broadcast_to(data.tokens, (config.tasks, *data.tokens.shape))
+        tuned, _, _ = train_attention(
+            {"attention": ATTENTION_RATE}, tiled, tokens, task.labels, tuning.train, tuning.test,
+            key, steps=tuning.head_steps, warmup=tuning.head_warmup, batch=tuning.head_batch,
+            progress=steps.part(tuning.head_steps, f"attention on the {name} model"),
+        )  # fmt: skip
+        found[f"{name}_attention"] = tuned["attention"]
+        mean = np.asarray(mean_output(outputs), np.float64)
+        found |= regress({f"{name}_mean": white(mean, tuning.train)}, task, tuning)
+    # What the model puts out where it sees the token, against the exact law given the others.
+    tv = total_variation(everywhere[-tuning.test :, 1:], data.everywhere[-tuning.test :, 1:])
+    return {**lists(**found), "seen_tv": float(tv.mean())}

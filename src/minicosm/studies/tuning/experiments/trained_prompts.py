@@ -1,0 +1,154 @@
+"""Prompts on a pretrained model and on the exact one, and fine-tuning (see `trained`)."""
+
+import operator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int, PRNGKeyArray
+
+from minicosm.adaptation import Classifier, LinearHead, accuracy
+from minicosm.adaptation.tuning import (
+    FineTuningLoss,
+    TuningLoss,
+    fresh_linear_head,
+    fresh_rows,
+    slot_prior,
+)
+from minicosm.models import Transformer
+from minicosm.training import adam, adamw, fit
+from minicosm.worlds import HMM
+
+from . import oracle_heads
+from .pretraining import outputs_at_mask
+from .prompt_effect import prompt_effect
+from .trained_tasks import Steps, Tasks, TrainedTuning, regress, white
+
+
+def tune_prompts(
+    config: TrainedTuning,
+    data: Tasks,
+    models: list[Transformer],
+    laws: Float[np.ndarray, "n V"],
+    key: PRNGKeyArray,
+    steps: Steps,
+    folder: Path,
+) -> dict[str, Any]:
+    """Prompts on the exact and the trained model (the first of `models`), the whole model fine-tuned,
+    and what the prompts do to the laws; then the first task's prompt on the other models."""
+    tuning, task, messages = config.tuning, data.task, data.messages
+    assert isinstance(data.world, HMM) and messages is not None
+    start_key, exact_key, tune_key, fine_key = jax.random.split(key, 4)
+    exact = _exact_prompts(config, data, start_key, exact_key)
+    test = slice(-tuning.test, None)
+    tokens = jnp.asarray(data.tokens, jnp.int32)
+    found: dict[str, list] = {"exact_prompt": exact.accuracy.tolist()}
+    rows: list[dict[str, float]] = []
+
+    def tune(model: Transformer, labels: Int[jax.Array, " n"], i: int, file: str):
+        """Task i's prompt on a model: the laws at the mask behind it, and the test accuracy."""
+        start = Classifier(
+            fresh_linear_head(config.vocab),
+            fresh_rows(jax.random.fold_in(start_key, i), tuning.prompt_length, model),
+        )
+        train = slice(tuning.train)
+        classifier, _ = fit(
+            TuningLoss(model, tokens[train], labels[train], True, tuning.prompt_batch),
+            {"prompt": start},
+            adam(tuning.prompt_rate, tuning.prompt_steps, tuning.prompt_warmup),
+            tuning.prompt_steps,
+            jax.random.fold_in(tune_key, i),
+            chunk=max(1, tuning.prompt_steps // 5),
+            progress=steps.part(tuning.prompt_steps, f"prompt of task {i + 1}"),
+            checkpoint=folder / file,
+        )
+        tuned = classifier["prompt"]
+        assert tuned.prompt is not None and isinstance(tuned.head, LinearHead)
+        prompted = outputs_at_mask(model, tokens, tuned.prompt.rows)
+        scores = jax.vmap(tuned.head)(prompted[test])
+        return np.asarray(prompted, np.float64), float(accuracy(scores, labels[test]))
+
+    answers = jnp.asarray(task.labels, jnp.int32)
+    for i, labels in enumerate(answers):
+        prompted, tested = tune(models[0], labels, i, f"prompt-{i}.npz")
+        refit = regress(
+            {"refit": white(prompted, tuning.train)},
+            jax.tree.map(operator.itemgetter(slice(i, i + 1)), task),
+            tuning,
+        )
+        tuned = _fine_tune(
+            config, models[0], tokens, labels, jax.random.fold_in(fine_key, i), steps
+        )
+        row = {
+            "trained_prompt": tested,
+            "trained_prompt_refit": float(refit["refit"][0]),
+            "fine_tuned": tuned,
+        }
+        row |= prompt_effect(
+            data.world,
+            messages[test],
+            np.asarray(task.mu[i]),
+            laws[test],
+            prompted[test],
+            exact.prior[i],
+        )
+        rows.append(row)
+    found |= {name: [row[name] for row in rows] for name in rows[0]}
+    if len(models) > 1:
+        found["early_checkpoints"] = list(config.early_prompts)
+        found["early_prompt"] = [
+            tune(model, answers[0], 0, f"early-{j}.npz")[1] for j, model in enumerate(models[1:])
+        ]
+    return found
+
+
+def _fine_tune(config, model, tokens, labels, key, steps: Steps) -> float:
+    """All weights and a linear head, trained on one task: the test accuracy."""
+    tuning = config.tuning
+    (model, classifier), _ = fit(
+        FineTuningLoss(tokens[: tuning.train], labels[: tuning.train], True, tuning.fine_batch),
+        (model, Classifier(fresh_linear_head(config.vocab))),
+        adamw(tuning.fine_rate, tuning.fine_steps, tuning.fine_steps // 10),
+        tuning.fine_steps,
+        key,
+        chunk=max(1, tuning.fine_steps // 2),
+        progress=steps.part(tuning.fine_steps, "fine-tuning"),
+    )
+    assert isinstance(classifier.head, LinearHead)
+    laws = outputs_at_mask(model, tokens[-tuning.test :])
+    return float(accuracy(jax.vmap(classifier.head)(laws), labels[-tuning.test :]))
+
+
+class ExactPrompts(NamedTuple):
+    accuracy: Float[np.ndarray, " tasks"]
+    prior: Float[np.ndarray, "tasks H"]
+    """`c` of each prompt: the law of H_1 that it puts in place of the world's."""
+
+
+def _exact_prompts(config: TrainedTuning, data: Tasks, start_key, tune_key) -> ExactPrompts:
+    """Prompts on the exact model, one per task."""
+    tuning, count = config.tuning, config.tasks
+    assert data.messages is not None
+    with jax.enable_x64(True):
+        worlds = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (count, *leaf.shape)), data.world)
+        messages = np.broadcast_to(data.messages, (count, *data.messages.shape))
+        oracle = oracle_heads.OracleHeads(
+            hidden=config.hidden, vocab=config.vocab, worlds=count, steps=tuning.head_steps,
+            warmup=tuning.head_warmup, batch=tuning.head_batch, rate=tuning.head_rate,
+            prompt_length=tuning.prompt_length,
+        )  # fmt: skip
+        train, labels = tuning.train, data.task.labels
+        trained, _ = oracle_heads.tune(
+            oracle, worlds, messages[:, :train], labels[:, :train], start_key, tune_key, None,
+            names=("prompt_20",),
+        )  # fmt: skip
+        tested = oracle_heads.test_accuracies(
+            trained, worlds, messages[:, -tuning.test :], labels[:, -tuning.test :]
+        )
+        prior = jax.jit(jax.vmap(slot_prior))(worlds, trained["prompt_20"].prompt)
+        prior = np.asarray(prior)
+        return ExactPrompts(
+            np.asarray(tested["prompt_20"]), prior / prior.sum(axis=1, keepdims=True)
+        )

@@ -1,0 +1,208 @@
+"""The figures of the study, in the house style of the lab."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minicosm.lab import PALETTE, figure
+
+from ...common.checks import Results
+from ...common.figures import beside, curve
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def _sizes(results: Results) -> tuple[list[int], dict[int, Mapping[str, Any]]]:
+    found = {int(r.numbers["hidden"]): r.numbers for r in results.values()}
+    return sorted(found), found
+
+
+def figure_3_left(results: Results) -> "Figure":
+    """Accuracy against the number of states, with the published means as open marks."""
+    from ..claims.figure_3_left import PRINTED_HEAD, PRINTED_PROMPT, TOKENS
+
+    sizes, found = _sizes(results)
+    fig = figure(8.2, 3.8)
+    ax = fig.subplots()
+    lines = (
+        ("prompt_20", "prompt, 20 rows", PALETTE[0], "o-"),
+        ("prompt_1", "prompt, 1 row", PALETTE[3], "s--"),
+        ("head", "linear head", PALETTE[1], "o-"),
+        ("constructed", "head of Theorem 3.3", PALETTE[2], "^:"),
+        ("majority", "majority label", PALETTE[4], "-"),
+    )
+    for name, label, colour, style in lines:
+        curve(ax, sizes, [found[s][name] for s in sizes], label, color=colour, fmt=style, ms=4)
+    for printed, label, colour in (
+        (PRINTED_PROMPT, "published, prompt", PALETTE[0]),
+        (PRINTED_HEAD, "published, head", PALETTE[1]),
+    ):
+        ax.plot(sizes, [printed[s] for s in sizes], "o", ms=6, mfc="none", mec=colour, label=label)
+    ax.axvline(TOKENS, lw=0.8, ls=":", color="0.5")
+    ax.text(
+        TOKENS, 0.02, " as many states as tokens", transform=ax.get_xaxis_transform(), fontsize=8
+    )
+    ax.set_xlabel("hidden states |H|")
+    ax.set_ylabel("test accuracy (%)")
+    beside(ax)
+    return fig
+
+
+def controls(results: Results) -> "Figure":
+    """What regressions on the tokens reach, beside the tuned head and prompt."""
+    sizes, found = _sizes(results)
+    fig = figure(8.2, 3.6)
+    ax = fig.subplots()
+    lines = (
+        ("first_tokens", "five tokens, no model", PALETTE[2], "o-"),
+        ("histogram", "token counts, no model", PALETTE[4], "s--"),
+        ("prompt_20", "prompt, 20 rows", PALETTE[0], "o-"),
+        ("head", "linear head", PALETTE[1], "o-"),
+        ("posterior", "exact posterior", PALETTE[3], ":"),
+    )
+    for name, label, colour, style in lines:
+        curve(ax, sizes, [found[s][name] for s in sizes], label, color=colour, fmt=style, ms=4)
+    ax.set_xlabel("hidden states |H|")
+    ax.set_ylabel("test accuracy (%)")
+    beside(ax)
+    return fig
+
+
+def figure_3_right(results: Results) -> "Figure":
+    """Accuracy against the total number of states, with memory and without."""
+    from ..claims.figure_3_right import STATES, by_memory
+
+    found = by_memory(results)
+    sizes = [STATES * m for m in found]
+    fig = figure(6.4, 3.6)
+    ax = fig.subplots()
+    lines = (
+        ("attention_fast", "memory, attention head", PALETTE[0], "o-"),
+        ("mean_output", "memory, mean output + LR", PALETTE[3], "s--"),
+        ("histogram", "memory, token counts, no model", PALETTE[2], "^:"),
+    )
+    for name, label, colour, style in lines:
+        columns = [memory[name] for memory, _ in found.values()]
+        curve(ax, sizes, columns, label, color=colour, fmt=style, ms=4)
+    vanilla = [numbers["head"] for _, numbers in found.values()]
+    curve(ax, sizes, vanilla, "no memory, linear head", color=PALETTE[1], fmt="o-", ms=4)
+    ax.set_xlabel("states in total, |M||H|")
+    ax.set_ylabel("test accuracy (%)")
+    ax.set_xticks(sizes)
+    ax.legend(fontsize=8)
+    return fig
+
+
+def rank_curve(results: Results) -> "Figure":
+    """Accuracy of linear heads against the rank of the emissions."""
+    n = results["rank"].numbers
+    fig = figure(4.8, 3.2)
+    ax = fig.subplots()
+    for name, label, colour, style in (
+        ("logistic", "best head (LR)", PALETTE[0], "o-"),
+        ("constructed", "head of Theorem 3.3", PALETTE[2], "^--"),
+        ("majority", "majority label", PALETTE[4], ":"),
+    ):
+        curve(ax, n["ranks"], n[name], label, color=colour, fmt=style, ms=4)
+    ax.set_xlabel("rank of W (6 states, 6 tokens)")
+    ax.set_ylabel("test accuracy (%)")
+    ax.set_xticks(n["ranks"])
+    ax.invert_xaxis()
+    ax.legend(fontsize=8)
+    return fig
+
+
+def prompt_gap(results: Results) -> "Figure":
+    """Accuracy of every world: head, trained prompt, constructed prompt."""
+    n = results["gap"].numbers
+    fig = figure(6.8, 3.2)
+    axes = fig.subplots(1, 2, sharey=True)
+    names = ("majority", "logistic", "trained", "constructed")
+    labels = ("majority", "best head", "trained\nprompt", "Theorem\n3.6")
+    for ax, family, title in zip(
+        axes,
+        ("covered", "uncovered"),
+        ("Assumption 3.5 holds", "Assumption 3.5 fails"),
+        strict=True,
+    ):
+        shown = names if family == "covered" else names[:3]
+        columns = np.array([n[f"{family}_{name}"] for name in shown], float) * 100
+        ax.plot(range(len(shown)), columns, "-", lw=0.6, alpha=0.35, color=PALETTE[4])
+        for place, column in enumerate(columns):
+            ax.plot([place] * len(column), column, ".", ms=5, alpha=0.7, color=PALETTE[place % 4])
+        ax.set_xticks(range(len(shown)), labels[: len(shown)])
+        ax.set_title(title)
+    axes[0].set_ylabel("test accuracy (%), one line a world")
+    return fig
+
+
+def temperature(results: Results) -> "Figure":
+    """Condition number and accuracy of heads against the temperature of the emissions."""
+    n = results["heat"].numbers
+    heats = n["temperatures"]
+    fig = figure(7.2, 3.2)
+    left, right = fig.subplots(1, 2)
+    condition = np.minimum(np.array(n["condition"], float), 1e17)
+    left.loglog(heats, condition, ".", ms=3, alpha=0.35, color=PALETTE[4])
+    left.loglog(heats, np.median(condition, axis=1), "o-", ms=4, color=PALETTE[1], label="median")
+    left.set_ylabel("cond(W)")
+    left.legend(fontsize=8)
+    for name, label, colour, style in (
+        ("logistic", "best head (LR)", PALETTE[0], "o-"),
+        ("constructed", "head of Theorem 3.3", PALETTE[2], "^--"),
+        ("majority", "majority label", PALETTE[4], ":"),
+    ):
+        curve(right, heats, n[name], label, color=colour, fmt=style, ms=4)
+    right.set_xscale("log")
+    right.set_ylabel("test accuracy (%)")
+    right.legend(fontsize=8)
+    for ax in (left, right):
+        ax.set_xlabel("emission temperature")
+    return fig
+
+
+def sharpness(results: Results) -> "Figure":
+    """Error of softmax attention and labels it gets right, against the sharpness."""
+    n, arrays = results["sharpness"].numbers, results["sharpness"].arrays
+    rates = np.asarray(n["lambdas"], float)
+    fig = figure(7.2, 3.2)
+    left, right = fig.subplots(1, 2)
+    left.loglog(
+        rates, np.maximum(np.mean(n["mean_error"], axis=1), 1e-17), "o-", ms=4, label="error"
+    )
+    left.loglog(
+        rates, np.maximum(np.mean(arrays["mean_bound"], axis=1), 1e-17), "--", label="bound"
+    )
+    left.set_ylabel("mean difference from the hard head")
+    left.legend(fontsize=8)
+    curve(right, rates, n["agreement"], "softmax", color=PALETTE[0], fmt="o-", ms=4)
+    right.axhline(
+        100 * float(np.mean(n["hard_agreement"])), ls="--", lw=1, color="0.5", label="hard"
+    )
+    right.set_xscale("log")
+    right.set_ylabel("labels right on R (%)")
+    right.legend(fontsize=8)
+    for ax in (left, right):
+        ax.set_xlabel("sharpness λ")
+    return fig
+
+
+def harder_memory(results: Results) -> "Figure":
+    """Accuracy of each reader on the harder worlds, one group of marks per family and length."""
+    from ..claims.extensions import HARDER, by_world
+
+    fig = figure(7.4, 3.6)
+    ax = fig.subplots()
+    names = [name for name in HARDER if name != "majority"]
+    markers = "os^vD*"
+    for place, (name, marker) in enumerate(zip(names, markers, strict=True)):
+        x = np.arange(len(results)) + (place - (len(names) - 1) / 2) * 0.11
+        columns = [by_world(r.numbers, name) for r in results.values()]
+        colour = PALETTE[place] if place < len(PALETTE) else "0.5"
+        curve(ax, x, columns, HARDER[name], color=colour, fmt=marker, ms=4)
+    ax.set_xticks(range(len(results)), list(results))
+    ax.set_ylabel("test accuracy (%)")
+    ax.legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.12))
+    return fig

@@ -1,0 +1,196 @@
+"""The figures of the claims about pretrained models."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minicosm.lab import PALETTE, figure
+
+from ...common.checks import Results
+from ...common.figures import beside, curve
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, PURPLE, GREY = PALETTE
+
+
+def _lines(ax: Any, x: list, numbers: list[dict], lines: tuple, first: int = 0) -> None:
+    """Means with intervals, side by side so that the intervals can be told apart; lines without
+    round marks (controls) have means only."""
+    for i, (name, label, colour, style) in enumerate(lines, first):
+        hollow = {"mfc": "none"} if style.endswith("--") else {}
+        columns = [n[name] for n in numbers]
+        if style.startswith("o"):
+            place = np.asarray(x) + 0.3 * (i - 1.5)
+            curve(ax, place, columns, label, color=colour, fmt=style, ms=4, **hollow)
+        else:
+            ax.plot(x, [100 * np.mean(c) for c in columns], style, ms=4, color=colour, label=label)
+
+
+def trained_left(results: Results) -> "Figure":
+    """Accuracy against the number of states on pretrained (solid) and exact models (dashed)."""
+    from ..claims.figure_3_left import PRINTED_HEAD, PRINTED_PROMPT, TOKENS
+    from ..claims.trained_trials import by_size
+
+    found = by_size(results)
+    sizes = sorted(found)
+    fig = figure(8.2, 4.2)
+    ax = fig.subplots()
+    lines = (
+        ("trained_prompt", "prompt, pretrained", BLUE, "o-"),
+        ("exact_prompt", "prompt, exact model", BLUE, "o--"),
+        ("trained_head", "head, pretrained", ORANGE, "o-"),
+        ("exact_head", "head, exact model", ORANGE, "o--"),
+        ("first_tokens", "five tokens, no model", GREEN, "s:"),
+        ("histogram", "token counts, no model", PURPLE, "s:"),
+        ("majority", "majority label", GREY, "-"),
+    )
+    _lines(ax, sizes, [found[s] for s in sizes], lines)
+    shown = [s for s in sizes if s in PRINTED_HEAD]
+    for printed, what, colour in (
+        (PRINTED_PROMPT, "prompt", BLUE),
+        (PRINTED_HEAD, "head", ORANGE),
+    ):
+        ax.plot(
+            shown, [printed[s] for s in shown], "D", ms=7, mfc="none", mec=colour,
+            label=f"published, {what}",
+        )  # fmt: skip
+    ax.axvline(TOKENS, lw=0.8, ls=":", color="0.5")
+    ax.text(TOKENS, 0.02, " 10 tokens", transform=ax.get_xaxis_transform(), fontsize=8)
+    ax.set_xlabel("hidden states |H|")
+    ax.set_ylabel("test accuracy (%)")
+    ax.set_ylim(50, 102)
+    beside(ax)
+    return fig
+
+
+def trained_right(results: Results) -> "Figure":
+    """Accuracy against the total number of states, with memory and without."""
+    from ..claims.trained_trials import STATES, by_memory
+
+    found = by_memory(results)
+    sizes = [STATES * m for m in found]
+    fig = figure(8.2, 3.8)
+    ax = fig.subplots()
+    memory, vanilla = ([pair[i] for pair in found.values()] for i in (0, 1))
+    lines: tuple = (
+        ("trained_attention", "memory, attention, pretrained", BLUE, "o-"),
+        ("exact_attention", "memory, attention, exact", BLUE, "o--"),
+        ("histogram", "memory, token counts, no model", GREEN, "s:"),
+        ("majority", "memory, majority label", GREY, "-"),
+    )
+    _lines(ax, sizes, memory, lines)
+    lines = (
+        ("trained_head", "no memory, head, pretrained", ORANGE, "o-"),
+        ("exact_head", "no memory, head, exact", ORANGE, "o--"),
+    )
+    _lines(ax, sizes, vanilla, lines, first=2)
+    ax.set_xlabel("states in total, |M||H|")
+    ax.set_ylabel("test accuracy (%)")
+    ax.set_xticks(sizes)
+    ax.set_ylim(50, 102)
+    beside(ax)
+    return fig
+
+
+def pretraining_curves(results: Results) -> "Figure":
+    """Excess loss over Bayes' optimum and total variation at the mask along pretraining."""
+    fig = figure(8.2, 3.2)
+    axes = fig.subplots(1, 2)
+    sizes = sorted({int(r.numbers["hidden"]) for r in results.values()})
+    colours = dict(zip(sizes, _shades(len(sizes)), strict=True))
+    for ax, name, label in (
+        (axes[0], "checkpoint_excess", "excess loss over the exact model (nats)"),
+        (axes[1], "checkpoint_tv", "total variation at the mask"),
+    ):
+        seen = set()
+        for result in results.values():
+            size = int(result.numbers["hidden"])
+            ax.semilogy(
+                result.arrays["checkpoint_step"], result.arrays[name], "-", lw=1.2,
+                color=colours[size], label=None if size in seen else f"|H| = {size}",
+            )  # fmt: skip
+            seen.add(size)
+        ax.set_xlabel("steps of pretraining")
+        ax.set_ylabel(label)
+    beside(axes[1])
+    return fig
+
+
+def _shades(count: int) -> list:
+    """Colours in order, for sizes."""
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](0.05 + 0.8 * i / max(count - 1, 1)) for i in range(count)]
+
+
+def excess_and_accuracy(results: Results) -> "Figure":
+    """The best head's accuracy, relative to the exact model's, at every checkpoint of every run; and
+    prompts on early checkpoints."""
+    from ..claims.figure_3_left import TOKENS
+
+    fig = figure(8.2, 3.4)
+    left, right = fig.subplots(1, 2)
+    runs = [r for r in results.values() if r.numbers["hidden"] > TOKENS]
+    sizes = sorted({int(r.numbers["hidden"]) for r in runs})
+    colours = dict(zip(sizes, _shades(len(sizes)), strict=True))
+    seen = set()
+    for r in runs:
+        size = int(r.numbers["hidden"])
+        gap = 100 * (r.arrays["checkpoint_best"].mean(1) - np.mean(r.numbers["exact_best"]))
+        label = None if size in seen else f"|H| = {size}"
+        left.plot(r.arrays["checkpoint_excess"], gap, "o", ms=3, color=colours[size], label=label)
+        seen.add(size)
+        if "early_prompt" in r.numbers:
+            early = r.numbers["early_prompt"]
+            at = [int(i) for i in r.numbers["early_checkpoints"]]
+            excess = [*(r.arrays["checkpoint_excess"][i - 1] for i in at), r.numbers["held_out"]]
+            values = 100 * np.array([*early, r.numbers["trained_prompt"][0]])
+            right.plot(excess, values, "o-", ms=4, lw=0.8, color=colours[size])
+    left.axhline(0, lw=0.8, ls="--", color="0.5")
+    left.set_ylabel("best head, points over the exact model's")
+    right.set_ylabel("prompt, test accuracy (%)")
+    for ax in (left, right):
+        ax.set_xscale("log")
+        ax.invert_xaxis()
+        ax.set_xlabel("excess loss (nats), falling")
+    left.legend(fontsize=8)
+    return fig
+
+
+def prompt_effect(results: Results) -> "Figure":
+    """How much prompts change the output, how much of it a change of prior explains, and what mass
+    the states have that the label depends on."""
+    from ..claims.trained_trials import by_size
+
+    found = by_size(results)
+    sizes = sorted(found)
+    fig = figure(8.2, 3.2)
+    left, right = fig.subplots(1, 2)
+    for ax, lines, label in (
+        (
+            left,
+            (
+                ("prompt_change", "changed by the prompt", BLUE, "o-"),
+                ("prompt_misfit", "not a change of prior", ORANGE, "o-"),
+                ("bare_misfit", "the same without a prompt", GREY, "s:"),
+            ),
+            "total variation (%)",
+        ),
+        (
+            right,
+            (
+                ("relevant_before", "without a prompt", GREY, "s:"),
+                ("relevant_after", "prompt, pretrained", BLUE, "o-"),
+                ("relevant_exact", "prompt, exact model", BLUE, "o--"),
+            ),
+            "mass of the label's states (%)",
+        ),
+    ):
+        _lines(ax, sizes, [found[s] for s in sizes], lines)
+        ax.set_xlabel("hidden states |H|")
+        ax.set_ylabel(label)
+        ax.set_ylim(0, 100)
+        ax.legend(fontsize=8)
+    return fig

@@ -1,0 +1,138 @@
+"""Worlds with independent emissions: Theorem 3.3 and what surrounds it."""
+
+import jax
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from minicosm.lab import Progress, TrialResult
+from minicosm.theory import all_sequences, sample_sequences
+from minicosm.theory.tuning import (
+    claim_b1,
+    conditionally_independent_joint,
+    constant_on_duplicates,
+    linear_head_exists,
+    linear_head_for_task,
+    nondegenerate,
+    nondegenerate_implies_covering,
+    proposition_3_4,
+    regular,
+    theorem_3_3,
+    theorem_3_6,
+)
+from minicosm.worlds import (
+    HMM,
+    PosteriorTask,
+    balance_dense,
+    duplicate_columns_world,
+    full_rank_world,
+    rank_deficient_world,
+    transient_world,
+)
+
+from ...common.ledger import Ledger
+from .scores import both_scores
+from .suite import Suite
+
+SHAPES = ((4, 6, 5), (3, 3, 7))  # hidden, vocab, length enumerated
+
+
+def run(config: Suite, progress: Progress) -> TrialResult:
+    """Theorem 3.3 on all sequences of a short length and on sampled long ones, one task with a sign
+    and one with three classes; Claim B.1; Proposition 3.4; 3.1 + 3.2 => 3.5; prompts of all states."""
+    ledger = Ledger()
+    root = jax.random.key(config.seed)
+    for i in range(config.worlds):
+        progress(i, config.worlds, "worlds with independent emissions")
+        key = jax.random.fold_in(root, i)
+        rng = np.random.default_rng([config.seed, i])
+        hidden, vocab, length = SHAPES[i % config.shapes]
+        sparse = (i // config.shapes) % 2 == 0
+        world = full_rank_world(key, hidden=hidden, vocab=vocab, sparse=sparse)
+        condition = nondegenerate(world).numbers["condition"]
+        mu = rng.normal(size=hidden)
+        task = PosteriorTask(mu)
+        theorem = theorem_3_3(world, task)
+        ledger.certificate("theorem-3.3", theorem.certify(length=length), condition=condition)
+        far = theorem.certify(key=key, length=config.long, count=config.samples)
+        ledger.certificate("theorem-3.3-long", far, condition=condition)
+        classes = theorem_3_3(world, PosteriorTask(rng.normal(size=(3, hidden))))
+        ledger.certificate("theorem-3.3-classes", classes.certify(length=length))
+        everyone = theorem_3_6(world, task, sources=range(hidden))
+        ledger.certificate("all-states", everyone.certify(length=length))
+        implied, cover = nondegenerate_implies_covering(world, mu)
+        ledger.add("3.1-implies-3.5", holds=implied and regular(world).holds and cover.holds)
+        sequences = all_sequences(vocab, min(length, 4))
+        ledger.add(
+            "claim-b.1",
+            error=max(claim_b1(world, sequences, shift) for shift in (1, 2, 3)),
+            sequences=3 * len(sequences),
+        )
+        ledger.add("claim-b.1-printed", error=claim_b1(world, sequences, 2, printed=True))
+        joint = conditionally_independent_joint(key, vocab, 5, hidden)
+        independence = proposition_3_4(joint)
+        ledger.add(
+            "proposition-3.4",
+            error=independence.identity,
+            recovery=independence.recovery,
+            condition=float(np.linalg.cond(joint.sum(axis=1) / joint.sum(axis=(0, 1)))),
+        )
+    ledger.picture(scores=_scores(jax.random.fold_in(root, config.worlds)))
+    return ledger.result()
+
+
+def _scores(key: PRNGKeyArray) -> Float[np.ndarray, "n 2"]:
+    """Exact and constructed scores in one world with dense emissions, both classes equally likely."""
+    world = full_rank_world(key, hidden=4, vocab=6, sparse=False)
+    drawn = sample_sequences(world, key, 12, 400)
+    with jax.enable_x64(True):
+        posteriors = np.asarray(jax.vmap(lambda x: world.posterior(x).hidden[0])(drawn))
+    mu = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist()).normal(size=4)
+    task = PosteriorTask(balance_dense(mu, posteriors))
+    return both_scores(world, task, theorem_3_3(world, task).construction, drawn)
+
+
+def without(config: Suite, progress: Progress) -> TrialResult:
+    """What happens where a condition of Theorem 3.3 fails.
+
+    Duplicated emission laws (the constructed head is constant); rank-deficient worlds with tasks
+    inside and outside the row space (whether an exact head exists); a start law with zeros, which
+    breaks Assumption 3.2 but not what the proof needs; a state that never comes back, which does.
+    """
+    ledger = Ledger()
+    root = jax.random.key(config.seed)
+    for i in range(config.worlds):
+        progress(i, config.worlds, "worlds that break a condition")
+        key = jax.random.fold_in(root, i)
+        rng = np.random.default_rng([config.seed, i])
+
+        world, mu = duplicate_columns_world(key)
+        ledger.add(
+            "duplicates",
+            condition_fails=not nondegenerate(world).holds,
+            spread=constant_on_duplicates(world, PosteriorTask(mu), 4),
+        )
+
+        world = rank_deficient_world(key, rank=4, hidden=6, vocab=6)
+        p0, p1 = np.asarray(world.p0), np.asarray(world.A) @ np.asarray(world.p0)
+        inside = (np.asarray(world.W).T @ rng.normal(size=6)) * p1 / p0
+        theorem = linear_head_for_task(world, PosteriorTask(inside))
+        ledger.certificate("task-inside", theorem.certify(length=5), exists=theorem.applies)
+        found = linear_head_exists(world, rng.normal(size=6))
+        ledger.add("task-outside", exists=found.holds, residual=found.numbers["residual"])
+
+        dense = full_rank_world(key, hidden=4, vocab=6, sparse=False)
+        start = np.array(dense.p0)
+        start[rng.integers(4)] = 0
+        world = HMM(dense.A, dense.W, start / start.sum())
+        theorem = theorem_3_3(world, PosteriorTask(rng.normal(size=4)), printed=False)
+        if theorem.applies:
+            regularity_fails = not regular(world).holds
+            ledger.certificate(
+                "start-with-zeros", theorem.certify(length=5), regularity_fails=regularity_fails
+            )
+
+        world, mu = transient_world(key)
+        theorem = theorem_3_3(world, PosteriorTask(mu), printed=False)
+        found = linear_head_exists(world, mu)
+        ledger.add("transient", applies=theorem.applies, exists=found.holds)
+    return ledger.result()

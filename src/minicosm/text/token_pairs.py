@@ -1,0 +1,117 @@
+"""Parallel text as arrays: encoded once, and padded to few shapes."""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from minicosm.worlds import Translation
+from minicosm.worlds.arrays import check_count
+
+from .parallel_text import ParallelText, batched
+from .subwords import Subwords
+
+WIDTHS = (16, 32, 64, 128)
+
+
+class Ragged(NamedTuple):
+    """Rows of different lengths behind each other: row i is `tokens[starts[i] : starts[i + 1]]`."""
+
+    tokens: Int[np.ndarray, " total"]
+    starts: Int[np.ndarray, " rows_and_one"]
+
+    @classmethod
+    def of(cls, tokens: Any, lengths: Any) -> "Ragged":
+        """Rows of these lengths cut from one sequence."""
+        starts = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.int64))])
+        return cls(np.array(tokens, np.int32), starts)
+
+    @property
+    def lengths(self) -> Int[np.ndarray, " rows"]:
+        return np.diff(self.starts).astype(np.int32)
+
+    def padded(self, rows: Int[np.ndarray, " n"], width: int, pad: int) -> Int[np.ndarray, "n w"]:
+        """These rows, `width` wide, with `pad` behind their ends."""
+        place = np.arange(width)
+        inside = place < self.lengths[rows][:, None]
+        at = np.where(inside, self.starts[rows][:, None] + place, 0)
+        return np.where(inside, self.tokens[at] if self.tokens.size else 0, pad).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class TokenPairs:
+    """Encoded pairs in the order of the files, and what happened to the others."""
+
+    source: Ragged
+    target: Ragged
+    vocab: int
+    longer: int  # pairs with more tokens than `longest`: skipped, or cut
+    hollow: int  # pairs with a side that has no token at all: skipped
+    references: tuple[str, ...]  # the targets as text, to test
+
+    def __len__(self) -> int:
+        return len(self.source.starts) - 1
+
+
+def encode(
+    text: ParallelText, subwords: Subwords, longest: int = WIDTHS[-1], *, test: bool = False
+) -> TokenPairs:
+    """Tokens of every pair that the text keeps.
+
+    To train, pairs with more than `longest` tokens on a side are skipped. To `test`, all stay, as a
+    score over fewer sentences is another score: long ones are cut, and the references kept as text.
+    """
+    check_count("longest", longest)
+    flat, lengths = (array("i"), array("i")), (array("i"), array("i"))
+    longer, hollow, references = 0, 0, []
+    for sources, targets in batched(text.pairs()):
+        encoded = zip(subwords.encode(sources), subwords.encode(targets), targets, strict=True)
+        for *pair, reference in encoded:
+            fits = max(map(len, pair)) <= longest
+            longer, hollow = longer + (not fits), hollow + (not all(pair))
+            if not all(pair) or not (fits or test):
+                continue
+            for side, tokens in enumerate(pair):
+                flat[side].extend(tokens[:longest])
+                lengths[side].append(min(len(tokens), longest))
+            if test:
+                references.append(reference)
+    if not lengths[0]:
+        raise ValueError(
+            f"no pair of {text.source} and {text.target} has at most {longest} tokens on both sides"
+        )
+    source, target = (Ragged.of(flat[side], lengths[side]) for side in (0, 1))
+    return TokenPairs(source, target, subwords.vocab, longer, hollow, tuple(references))
+
+
+class Bucket(NamedTuple):
+    """Pairs of one shape, padded with `vocab`, the first number that is no token; `rows` says which."""
+
+    pairs: Translation  # its arrays have a leading axis of pairs
+    rows: Int[np.ndarray, " n"]
+
+
+def buckets(pairs: TokenPairs, widths: Sequence[int] = WIDTHS) -> tuple[Bucket, ...]:
+    """Every pair in the narrowest shape that holds both its sides.
+
+    Shapes without pairs are left out. One shape is one compiled program.
+    """
+    widths = sorted({check_count("a width", width) for width in widths})
+    size = np.maximum(pairs.source.lengths, pairs.target.lengths)
+    if not widths or size.max(initial=0) > widths[-1]:
+        raise ValueError(
+            f"a pair has {size.max(initial=0)} tokens; the widest of the widths {widths} must hold it"
+        )
+    which = np.searchsorted(widths, size)
+    found = []
+    for number, width in enumerate(widths):
+        rows = np.flatnonzero(which == number)
+        if rows.size:
+            arrays: list[Any] = []
+            for side in (pairs.source, pairs.target):
+                arrays += [side.padded(rows, width, pairs.vocab), side.lengths[rows]]
+            found.append(Bucket(Translation(*arrays), rows))
+    return tuple(found)

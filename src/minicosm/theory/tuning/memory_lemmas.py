@@ -1,0 +1,305 @@
+"""The propositions, claims and lemmas behind Theorem 4.3, each as what it comes out as on a world.
+
+D.1 and D.8 are compared with sums over all hidden paths (`path_sums`), the others with the exact
+posteriors. Every function takes a batch of sequences and leaves out the impossible ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from minicosm.adaptation import Classifier
+from minicosm.worlds import MemoryHMM, PosteriorTask
+from minicosm.worlds.arrays import AnyArray
+
+from ..certify import all_sequences
+from ..theorem import Theorem
+from .attention_head import ATTENDED, nearly_sure, theorem_4_3, token_chance
+from .path_sums import cell_joint, others_joint, shifted_joint, token_rows
+from .recoverable import recoverable_for, recoverable_states, star_states
+from .scope import check_sequences, sure_positions
+
+
+class Measured(NamedTuple):
+    """How far a statement is from true on a world: `error` is 0 up to rounding if it holds.
+
+    For statements about sets the error counts violations. `cases` is how many sequences, or
+    (sequence, position) pairs, it was measured on.
+    """
+
+    error: float
+    cases: int
+    details: Mapping[str, Any] = {}
+
+
+class Observed(NamedTuple):
+    """Everything the lemmas compare, for n sequences at L positions (the first the prompt, if any).
+
+    "The rest" at position i is everything but row i: x_-i, or (z~, x)_-i with a prompt.
+    """
+
+    possible: Bool[AnyArray, " n"]  # x
+    reachable: Bool[AnyArray, " n"]  # (z~, x); x without a prompt
+    context: Bool[AnyArray, "n L"]  # the rest
+    support: Bool[AnyArray, "n L H"]  # supp P[H_i | the rest]
+    support_before: Bool[AnyArray, "n L H"]  # the same without the prompt; empty at the prompt
+    cell_support: Bool[AnyArray, "n L M"]  # supp P[M_{j*} | the rest]
+    sure: Bool[AnyArray, "n L"]  # supp P[H_i | x_-i] in H*; never at the prompt
+    sure_after: Bool[AnyArray, "n L"]  # supp P[H_i | the rest] in H*; never at the prompt
+    near: Bool[AnyArray, "n L"]  # Pr(H_i not in H* | the rest) within the tolerance for ties
+    law: Float[AnyArray, "n L M H"]  # P[M_{j*} = m, H_i = h | the rest]
+    seen: Float[AnyArray, "n L M"]  # P[M_{j*} = m, row i | the rest]
+    memory: Float[AnyArray, "n M"]  # P[M_{j*} | x]
+    memory_after: Float[AnyArray, "n M"]  # P[M_{j*} | z~, x]
+    fake: Float[AnyArray, " n"]  # Pr(z~ | X^_{2:} = x); 1 without a prompt
+    chance: Float[AnyArray, "n L"]  # G_i[x_i]
+    outputs: Float[AnyArray, "n L V"]
+    keys: Float[AnyArray, "n L D"]
+    recovered: Float[AnyArray, "n L M N S"]  # Theta^V G_i
+    scores: Float[AnyArray, "n L"]
+    attended: Bool[AnyArray, "n L"]
+    values: Float[AnyArray, "n L *rows"]
+
+
+def observe(
+    world: MemoryHMM,
+    classifier: Classifier,
+    cell: int,
+    star: Sequence[int],
+    sequences: Int[np.ndarray, "n T"],
+) -> Observed:
+    """Run a constructed head beside exact inference on a batch of sequences."""
+    sequences, _ = check_sequences(sequences)
+    H_star = star_states(world, cell, star)
+    with jax.enable_x64(True):
+        found = _observe(world, classifier, np.asarray(cell), H_star, sequences)
+    return jax.tree.map(np.asarray, found)
+
+
+@eqx.filter_jit
+def _observe(world, classifier, cell, star, sequences):
+    values = world.values
+    member = jax.nn.one_hot(jnp.asarray(world.cell_values())[:, cell], values)  # (C, M)
+    extra = 0 if classifier.prompt is None else len(classifier.prompt)
+
+    def grid(rows):
+        return rows.reshape(len(rows), -1, world.hidden)
+
+    def one(x):
+        plain = world.embed(x)
+        rows = plain if classifier.prompt is None else classifier.prompt.prepend(plain)
+        possible, sure = sure_positions(world, plain, star)
+        reachable, sure_after = sure_positions(world, rows, star)
+        near = nearly_sure(world, rows, star)
+        if extra:
+            sure = jnp.pad(sure, (extra, 0))
+            sure_after, near = sure_after.at[:extra].set(False), near.at[:extra].set(False)
+        others = grid(world.supports(rows).others)
+        before = grid(world.supports(plain).others).any(axis=1)
+        tau = world.aggregate(rows)
+        law = jnp.einsum("lch,cm->lmh", tau, member)
+        seen = jnp.einsum("lch,lch,cm->lm", tau, grid(rows), member)
+        total = seen[-1].sum()
+        head = classifier.head
+        outputs, tokens, known = classifier.outputs(world, x, None)
+        return Observed(
+            possible=possible,
+            reachable=reachable,
+            context=others.any(axis=(1, 2)),
+            support=others.any(axis=1),
+            support_before=jnp.pad(before, ((extra, 0), (0, 0))),
+            cell_support=jnp.einsum("lc,cm->lm", others.any(axis=2), member) > 0,
+            sure=sure,
+            sure_after=sure_after,
+            near=near & ~sure_after,
+            law=law,
+            seen=seen,
+            memory=world.posterior(x).cells[cell],
+            memory_after=seen[-1] / jnp.where(total > 0, total, 1),
+            fake=seen[0].sum() if extra else jnp.ones(()),
+            chance=token_chance(outputs, tokens, known),
+            outputs=outputs,
+            keys=outputs @ jnp.asarray(head.key).T,
+            recovered=(outputs @ jnp.asarray(head.value).T).reshape(
+                len(rows), values, world.cells, -1
+            ),
+            scores=head.scores(outputs),
+            attended=head.weights(outputs) > ATTENDED,
+            values=head.values(outputs, tokens, known),
+        )
+
+    return jax.vmap(one)(sequences)
+
+
+def worst(differences: AnyArray, where: AnyArray) -> float:
+    """The largest absolute entry where `where` (its axes lead those of `differences`)."""
+    chosen = np.abs(np.asarray(differences))[np.asarray(where)]
+    return float(chosen.max()) if chosen.size else 0.0
+
+
+def constructed(theorem: Theorem) -> tuple[Classifier, tuple[int, ...]]:
+    """The classifier and S* of a memory theorem; raises if it constructs nothing."""
+    if theorem.construction is None:
+        reasons = "; ".join(f"{c.name}: {c.reason}" for c in theorem.failed())
+        raise ValueError(f"{theorem.name} constructs nothing here ({reasons})")
+    return theorem.construction, theorem.conditions[0].witness
+
+
+# -- Propositions D.1 and D.8 -----------------------------------------------------------------
+
+
+def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Measured:
+    """Proposition D.1: `P[X_i | x_-i] = sum_{m,j,s} W[:, m, j, s] Pr(M_j = m, H_i = (j, s) | x_-i)`.
+
+    The left side is `Pr(x with z at i) / sum_z ..` from whole sequences, the right side a sum over
+    paths. `details["model"]` is the distance of the model's output from the left side, and
+    `details["printed"]` that of the first display as printed, which joins `X_-i = x_-i` instead of
+    conditioning on it and so is off by the factor `Pr(x_-i)`.
+    """
+    sequences, _ = check_sequences(sequences)
+    joint = cell_joint(world, others_joint(world, token_rows(world, sequences)))
+    joint = joint.reshape(*joint.shape[:2], -1)  # (n, T, M N S)
+    total = joint.sum(axis=2, keepdims=True)
+    possible = total[..., 0] > 0
+    flat = np.asarray(world.W, np.float64).reshape(world.vocab, -1)
+    right = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) @ flat.T
+    with jax.enable_x64(True):
+        left, model = map(np.asarray, _substituted(world, sequences))
+    return Measured(
+        worst(left - right, possible),
+        int(possible.sum()),
+        {
+            "model": worst(model - left, possible),
+            "printed": worst(left - joint @ flat.T, possible),
+        },
+    )
+
+
+@eqx.filter_jit
+def _substituted(world, sequences):
+    length = sequences.shape[1]
+
+    def one(x):
+        x = jnp.asarray(x)
+        tokens = jnp.arange(world.vocab, dtype=x.dtype)
+        swapped = jax.vmap(lambda i: jax.vmap(lambda z: x.at[i].set(z))(tokens))(jnp.arange(length))
+        chance = jnp.exp(jax.vmap(jax.vmap(world.log_prob))(swapped))
+        total = chance.sum(axis=1, keepdims=True)
+        return chance / jnp.where(total > 0, total, 1), world.conditionals(x)
+
+    return jax.vmap(one)(sequences)
+
+
+def proposition_d8(world: MemoryHMM, *, length: int = 2, shifts: int = 2) -> Measured:
+    """Proposition D.8: with a stationary start `P[M, H_i, X_{i+1:i+t}]` does not depend on i.
+
+    The largest distance of the law for i = 1..shifts from that for i = 0, by sums over paths, over
+    all sequences of t = `length` tokens.
+    """
+    sequences = all_sequences(world.vocab, length)
+    base = shifted_joint(world, sequences, 0)
+    error = max(
+        float(np.abs(shifted_joint(world, sequences, i) - base).max()) for i in range(1, shifts + 1)
+    )
+    return Measured(error, shifts * base.size, {"largest probability": float(base.max())})
+
+
+# -- Lemma D.2, Claim D.3, Lemma D.4 ----------------------------------------------------------
+
+
+def lemma_d2(
+    world: MemoryHMM,
+    task: PosteriorTask,
+    sequences: Int[np.ndarray, "n T"],
+    *,
+    star: Sequence[int] | None = None,
+) -> Measured:
+    """Lemma D.2: on R the attended set is `I^ = {i: supp P[H_i | x_-i] in H*}`.
+
+    Counts sequences with I != I^, I^ being extended by the near ties (counted apart).
+    """
+    classifier, found = constructed(theorem_4_3(world, task, star=star))
+    o = observe(world, classifier, task.cell, found, sequences)
+    inside = o.possible & o.sure.any(axis=1)
+    wrong = inside & (o.attended != (o.sure | o.near)).any(axis=1)
+    near = int((inside & o.near.any(axis=1)).sum())
+    return Measured(float(wrong.sum()), int(inside.sum()), {"near ties": near})
+
+
+def claim_d3(
+    world: MemoryHMM,
+    task: PosteriorTask,
+    sequences: Int[np.ndarray, "n T"],
+    *,
+    star: Sequence[int] | None = None,
+) -> Measured:
+    """Claim D.3, at every position of every possible x and every s in S*:
+
+    `(Theta1 G_i)_{(j*, s)} = Pr(H_i = (j*, s) | x_-i)`, `||Theta1 G_i||_1 = 1` and
+    `(Theta2_s G_i)_m = Pr(M_{j*} = m, H_i = (j*, s) | x_-i)`. The error is the largest of the three.
+    """
+    classifier, found = constructed(theorem_4_3(world, task, star=star))
+    o = observe(world, classifier, task.cell, found, sequences)
+    everywhere = np.broadcast_to(o.possible[:, None], o.context.shape)
+    parts = key_errors(world, o, task.cell, found, everywhere)
+    return Measured(max(parts.values()), int(everywhere.sum()), parts)
+
+
+def key_errors(
+    world: MemoryHMM, o: Observed, cell: int, star: Sequence[int], where: Bool[np.ndarray, "n L"]
+) -> dict[str, float]:
+    """The three parts of Claims D.3 and D.10 at the given (sequence, position) pairs."""
+    H = star_states(world, cell, star)
+    recovered = o.recovered[:, :, :, cell][..., list(star)]
+    return {
+        "states": worst(o.keys[:, :, :-1][..., H] - o.law.sum(axis=2)[..., H], where),
+        "norm": worst(np.abs(o.keys).sum(axis=2) - 1, where),
+        "memory": worst(recovered - o.law[..., H], where),
+    }
+
+
+def lemma_d4(
+    world: MemoryHMM,
+    task: PosteriorTask,
+    sequences: Int[np.ndarray, "n T"],
+    *,
+    star: Sequence[int] | None = None,
+) -> Measured:
+    """Lemma D.4: for x in R and i in I^ the value is `G_i(x)[x_i] mu . P[M_{j*} | x]`.
+
+    `details["smallest factor"]` is the least `r_{x,i} = G_i(x)[x_i]`, which must be positive.
+    """
+    classifier, found = constructed(theorem_4_3(world, task, star=star))
+    o = observe(world, classifier, task.cell, found, sequences)
+    where = o.possible[:, None] & o.sure
+    target = o.memory @ np.asarray(task.mu, np.float64).T
+    expected = np.einsum("nl,n...->nl...", o.chance, target)
+    least = float(o.chance[where].min()) if where.any() else float("inf")
+    return Measured(worst(o.values - expected, where), int(where.sum()), {"smallest factor": least})
+
+
+# -- how the assumptions are related ----------------------------------------------------------
+
+
+def recoverable_relations(world: MemoryHMM, mu: Any, cell: int) -> dict[str, bool]:
+    """Implications between the assumptions (true also where the premise fails):
+
+    - 4.2 gives D.5 for every mu, with an S* at least as large;
+    - D.5 for a mu without zeros is 4.2;
+    - independent emission columns, Assumption 3.1 on all (m, j, s), give 4.2 with S* = S.
+    """
+    full, reduced = recoverable_states(world, cell), recoverable_for(world, mu, cell)
+    dense = recoverable_for(world, np.ones(world.values), cell)
+    independent = full.numbers["rank"] == full.numbers["columns"]
+    everything = tuple(range(world.W.shape[-1]))
+    return {
+        "4.2 gives D.5": not full.holds
+        or (reduced.holds and set(full.witness) <= set(reduced.witness)),
+        "D.5 for dense mu is 4.2": (dense.holds, dense.witness) == (full.holds, full.witness),
+        "3.1 gives 4.2 with S* = S": not independent or full.witness == everything,
+    }

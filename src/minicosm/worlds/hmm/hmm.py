@@ -1,0 +1,287 @@
+"""Hidden Markov worlds."""
+
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from .. import markov
+from ..arrays import (
+    AnyArray,
+    check_count,
+    check_distribution,
+    check_embeddings,
+    check_positive,
+    check_tokens,
+    embed_rows,
+    is_concrete,
+    parameter,
+)
+from . import chain
+
+
+class Sample(NamedTuple):
+    """One draw from an HMM; `hidden[0]` is H_0, which emits nothing."""
+
+    tokens: Int[Array, " T"]
+    hidden: Int[Array, " T+1"]
+
+
+class Posterior(NamedTuple):
+    """`hidden[i] = P[H_i | observed tokens]` for i = 0..T; zero if they are impossible."""
+
+    hidden: Float[Array, "T+1 H"]
+
+
+class Supports(NamedTuple):
+    """Exact supports, computed on truth values, for rows V at positions 1..T."""
+
+    others: Bool[Array, "T H"]  # [i]: where P[H_i, all rows but V_i] > 0
+    start: Bool[Array, " H"]  # where P[H_0, all rows] > 0
+    possible: Bool[Array, ""]  # whether all rows together are possible
+
+
+class HMM(eqx.Module):
+    """A hidden Markov model: `H_0 ~ p0`, `H_i ~ A[:, H_{i-1}]`, `X_i ~ W[:, H_i]` for i = 1..T.
+
+    Methods take one sequence; use `jax.vmap` for batches, and stack worlds (`HMM.stack`) to vmap
+    over worlds. Computations run in float32, or in float64 under `jax.enable_x64(True)`.
+    """
+
+    A: Float[AnyArray, "*stack hidden hidden"]
+    W: Float[AnyArray, "*stack vocab hidden"]
+    p0: Float[AnyArray, "*stack hidden"]
+
+    def __init__(self, A: Any, W: Any, p0: Any):
+        """`A[i, j] = P(next = i | now = j)`, `W[x, h] = P(token = x | state = h)`, `p0 = P[H_0]`."""
+        A = parameter("A", A, (None, None))
+        hidden = A.shape[1]
+        self.A = parameter("A", A, (hidden, hidden))
+        self.W = parameter("W", W, (None, hidden))
+        self.p0 = parameter("p0", p0, (hidden,))
+        check_distribution("A", self.A, columns=True)
+        check_distribution("W", self.W, columns=True)
+        check_distribution("p0", self.p0, columns=False)
+
+    @classmethod
+    def random(
+        cls,
+        key: PRNGKeyArray,
+        *,
+        hidden: int,
+        vocab: int = 10,
+        transition_temperature: float = 0.01,
+        emission_temperature: float = 0.01,
+        start_temperature: float = 10.0,
+        permutations: int | None = None,
+    ) -> Self:
+        """The random worlds of Wei, Xie and Ma (2021), Appendix E.
+
+        A is a convex mixture of `permutations` (default: `hidden`) random permutation matrices; the
+        mixing weights, each state's emission law and the start law are softmaxes of uniform logits
+        at the three temperatures. The same key gives the same world in either precision.
+        """
+        check_count("hidden", hidden)
+        check_count("vocab", vocab)
+        check_positive("transition_temperature", transition_temperature)
+        check_positive("emission_temperature", emission_temperature)
+        check_positive("start_temperature", start_temperature)
+        count = hidden if permutations is None else check_count("permutations", permutations)
+
+        def draw():
+            transition, emission, start = jax.random.split(key, 3)
+            return (
+                permutation_mixture(transition, hidden, count, transition_temperature),
+                softmax_uniform(emission, (vocab, hidden), emission_temperature),
+                softmax_uniform(start, (hidden,), start_temperature),
+            )
+
+        if is_concrete(key):
+            with jax.enable_x64(True):
+                return cls(*map(np.asarray, draw()))
+        return cls(*draw())
+
+    @classmethod
+    def stack(cls, worlds: list[Self]) -> Self:
+        """Worlds of one size as one world with a leading axis, to be used under `jax.vmap`."""
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *worlds)
+
+    def unstack(self) -> list[Self]:
+        """The worlds of a stack, one by one."""
+        return [jax.tree.map(lambda leaf, i=i: leaf[i], self) for i in range(self.A.shape[0])]
+
+    @property
+    def hidden(self) -> int:
+        return self.W.shape[-1]
+
+    @property
+    def vocab(self) -> int:
+        return self.W.shape[-2]
+
+    @property
+    def first(self) -> Float[Array, " hidden"]:
+        """`p_1 = P[H_1] = A p0`."""
+        return jnp.asarray(self.A) @ jnp.asarray(self.p0)
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The arrays that define this world."""
+        return {"A": np.asarray(self.A), "W": np.asarray(self.W), "p0": np.asarray(self.p0)}
+
+    def sample(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Draw `length` tokens and the hidden states 0..length behind them."""
+        check_count("length", length)
+        return sample_chain(
+            key, length, jnp.asarray(self.A), jnp.asarray(self.p0), jnp.asarray(self.W)
+        )
+
+    # -- the exact model as a masked language model -------------------------------------------
+
+    def embed(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> Float[Array, "T hidden"]:
+        """Proper embeddings `e(z) = W[z, :]`; an unobserved position is the all-ones row."""
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        return embed_rows(jnp.asarray(self.W), tokens, observed)
+
+    def messages(self, embeddings: Float[AnyArray, "T hidden"]) -> chain.Messages:
+        """Scaled forward and backward messages for arbitrary nonnegative rows."""
+        rows = check_embeddings(embeddings, self.hidden)
+        return chain.messages(jnp.asarray(self.A), self.first, rows)
+
+    def predict(
+        self, embeddings: Float[AnyArray, "T hidden"], at: Int[AnyArray, " n"] | None = None
+    ) -> Float[Array, "n vocab"]:
+        """The exact predictor on any nonnegative rows v (written G-bar in the paper), at all
+        positions or `at` these:
+
+        `G_i = W tau_i / ||tau_i||_1` with `tau_i = a_i * b_i`, and the zero vector if `tau_i = 0`.
+        On proper embeddings this is `P[X_i | the other tokens]`.
+        """
+        rows = check_embeddings(embeddings, self.hidden)
+        laws = chain.laws(jnp.asarray(self.A), self.first, rows, jnp.asarray(self.W))
+        return laws if at is None else laws[jnp.asarray(at)]
+
+    # -- exact questions ----------------------------------------------------------------------
+
+    def conditionals(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> Float[Array, "T vocab"]:
+        """For every position the law of its token given the observed others.
+
+        Unobserved positions are marginalised; an impossible context gives the zero vector.
+        """
+        return self.predict(self.embed(tokens, observed))
+
+    def posterior(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> Posterior:
+        """`P[H_i | observed tokens]` for i = 0..T: `p0 * b_0` and `a_i * b_i * v_i`, normalised."""
+        rows = self.embed(tokens, observed)
+        m = self.messages(rows)
+        start = jnp.asarray(self.p0) * m.backward[0]
+        return Posterior(
+            chain.normalise(jnp.concatenate([start[None], m.forward * m.backward[1:] * rows]))
+        )
+
+    def log_prob(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> Float[Array, ""]:
+        """`log P[observed tokens]`; -inf if they are impossible."""
+        rows = self.embed(tokens, observed)
+        return chain.log_likelihood(jnp.asarray(self.A), self.first, rows)
+
+    def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
+        """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
+        if len(prefix) == 0:
+            return jnp.asarray(self.W) @ self.first
+        rows = self.embed(prefix)
+        forward, _ = chain.forward_messages(jnp.asarray(self.A), self.first, rows)
+        return jnp.asarray(self.W) @ forward[-1]
+
+    def next_logits(self, tokens: Int[AnyArray, " T"]) -> Float[Array, "T vocab"]:
+        """`log P[X_{i+1} | X_{1:i}]` for i = 1..T: the exact causal language model."""
+        forward, _ = chain.forward_messages(jnp.asarray(self.A), self.first, self.embed(tokens))
+        return jnp.log(forward[1:] @ jnp.asarray(self.W).T)
+
+    def supports(self, embeddings: Float[AnyArray, "T hidden"]) -> Supports:
+        """Which hidden values are possible, decided on truth values and never by a threshold."""
+        seen = check_embeddings(embeddings, self.hidden) > 0
+        return chain_supports(self.A, self.p0, seen)
+
+    def is_ergodic(self) -> bool:
+        """Whether the hidden chain is irreducible and aperiodic."""
+        return markov.is_primitive(np.asarray(self.A))
+
+    def stationary(self) -> Float[np.ndarray, " hidden"]:
+        """The stationary law of the hidden chain; raises if it is not unique."""
+        return markov.stationary_law(np.asarray(self.A))
+
+
+def chain_supports(A: AnyArray, p0: AnyArray, seen: Bool[Array, "T H"]) -> Supports:
+    """Supports of one chain; A and p0 are compared with zero in the precision they are stored in."""
+    arrows, start = A > 0, p0 > 0
+    first = (arrows & start[None, :]).any(axis=1)
+    a, b = chain.supports(jnp.asarray(arrows), jnp.asarray(first), seen)
+    at_start = jnp.asarray(start) & b[0]
+    return Supports(a & b[1:], at_start, jnp.any(at_start))
+
+
+@partial(jax.jit, static_argnames="length")
+def sample_chain(
+    key: PRNGKeyArray,
+    length: int,
+    A: Float[Array, "hidden hidden"],
+    p0: Float[Array, " hidden"],
+    W: Float[Array, "vocab hidden"],
+) -> Sample:
+    """Draw a hidden path and its tokens by inverting cumulative laws, one uniform a draw."""
+    start_key, path_key, token_key = jax.random.split(key, 3)
+    moves = cumulative(A.T)
+    h0 = invert(cumulative(p0), uniform(start_key, ()))
+
+    def step(h, u):
+        new = invert(moves[h], u)
+        return new, new
+
+    _, path = jax.lax.scan(step, h0, uniform(path_key, (length,)))
+    tokens = invert(cumulative(W.T)[path], uniform(token_key, (length,)))
+    return Sample(tokens, jnp.concatenate([h0[None], path]))
+
+
+def uniform(key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """Uniforms in [0, 1), drawn in float32 so that a key means the same draws in either precision."""
+    return jax.random.uniform(key, shape, jnp.float32).astype(jnp.result_type(float))
+
+
+def cumulative(laws: Float[Array, "*batch K"]) -> Float[Array, "*batch K"]:
+    """Cumulative sums along the last axis, the last one exactly 1."""
+    total = jnp.cumsum(laws, axis=-1)
+    return total / total[..., -1:]
+
+
+def invert(steps: Float[Array, "*batch K"], u: Float[Array, "*batch"]) -> Int[Array, "*batch"]:
+    """The value whose cumulative interval holds u; one of probability zero is never drawn."""
+    return jnp.sum(steps <= u[..., None], axis=-1, dtype=jnp.int32)
+
+
+@partial(jax.jit, static_argnames="shape")
+def softmax_uniform(
+    key: PRNGKeyArray, shape: tuple[int, ...], temperature: float | Float[Array, ""]
+) -> Float[Array, "..."]:
+    """Softmax along axis 0 of uniform logits at a temperature."""
+    return jax.nn.softmax(uniform(key, shape) / temperature, axis=0)
+
+
+@partial(jax.jit, static_argnames=("size", "count"))
+def permutation_mixture(
+    key: PRNGKeyArray, size: int, count: int, temperature: float | Float[Array, ""]
+) -> Float[Array, "size size"]:
+    """A doubly stochastic matrix: `count` random permutations mixed by a softmax of uniforms."""
+    which, mix = jax.random.split(key)
+    images = jax.vmap(lambda k: jax.random.permutation(k, size))(jax.random.split(which, count))
+    weights = softmax_uniform(mix, (count,), temperature)
+    return jnp.einsum("c,cij->ij", weights, jax.nn.one_hot(images, size, axis=1))

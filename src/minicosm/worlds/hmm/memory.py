@@ -1,0 +1,363 @@
+"""Hidden Markov worlds with a memory that is drawn once and never moves."""
+
+from typing import Any, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from .. import markov
+from ..arrays import (
+    AnyArray,
+    check_count,
+    check_distribution,
+    check_embeddings,
+    check_positive,
+    check_tokens,
+    embed_rows,
+    is_concrete,
+    parameter,
+)
+from . import chain
+from .hmm import (
+    HMM,
+    Supports,
+    chain_supports,
+    cumulative,
+    invert,
+    permutation_mixture,
+    sample_chain,
+    softmax_uniform,
+    uniform,
+)
+
+MAX_CONFIGURATIONS = 10_000
+
+
+class MemorySample(NamedTuple):
+    """One draw: tokens, hidden states 0..T (`h = j * S + s`), and the value of every cell."""
+
+    tokens: Int[Array, " T"]
+    hidden: Int[Array, " T+1"]
+    memory: Int[Array, " N"]
+
+
+class MemoryPosterior(NamedTuple):
+    """Laws given the observed tokens; all zero if those are impossible."""
+
+    hidden: Float[Array, "T+1 H"]  # [i] = P[H_i | x]
+    cells: Float[Array, "N M"]  # [j] = P[M_j | x]
+    configurations: Float[Array, " C"]  # P[(M_1..M_N) | x], row-major
+
+
+class MemoryHMM(eqx.Module):
+    """An HMM whose emissions read one of N memory cells.
+
+    `M = (M_1..M_N) ~ pM` once per sequence, independent of the chain `H_i = (J_i, S_i)`, and
+    `X_i ~ W[:, M_{J_i}, J_i, S_i]`. Given the memory the world is an ordinary chain of |H| = N S
+    states, so inference runs |M|^N small chains, each with its own log scale, in place of one chain
+    of |M|^N |H| states.
+    """
+
+    A: Float[AnyArray, "*stack hidden hidden"]
+    W: Float[AnyArray, "*stack vocab values cells syntax"]
+    pM: Float[AnyArray, "*stack configurations"]
+    p0: Float[AnyArray, "*stack hidden"]
+
+    def __init__(self, A: Any, W: Any, pM: Any, p0: Any):
+        """`A` (H, H) and `p0` (H,) as in `HMM` with `h = j * S + s`; `W[x, m, j, s]`; `pM` the joint
+        law of the cells, of shape (M,) * N or flattened row-major."""
+        if len(np.shape(W)) == 3:  # one cell: W[x, m, s]
+            W = W[:, :, None, :]
+        self.W = parameter("W", W, (None, None, None, None))
+        _, values, cells, syntax = self.W.shape
+        hidden = cells * syntax
+        _check_configurations(values, cells)
+        if np.shape(pM) == (values,) * cells and cells > 1:
+            pM = np.reshape(pM, -1) if is_concrete(pM) else jnp.reshape(pM, -1)
+        self.A = parameter("A", A, (hidden, hidden))
+        self.pM = parameter("pM", pM, (values**cells,))
+        self.p0 = parameter("p0", p0, (hidden,))
+        check_distribution("A", self.A, columns=True)
+        check_distribution("W", self.W, columns=True)
+        check_distribution("pM", self.pM, columns=False)
+        check_distribution("p0", self.p0, columns=False)
+
+    @classmethod
+    def random(
+        cls,
+        key: PRNGKeyArray,
+        *,
+        hidden: int = 4,
+        memory: int,
+        vocab: int = 10,
+        cells: int = 1,
+        transition_temperature: float = 0.01,
+        emission_temperature: float = 0.01,
+        start_temperature: float = 10.0,
+        permutations: int | None = None,
+    ) -> Self:
+        """The memory worlds of Wei, Xie and Ma (2021), Appendix E: `hidden` states per cell, one
+        independent emission column per (value, cell, state), a transition block shared by all
+        memory values that mixes |M|^N |H| permutations. The laws of memory and start state are the
+        marginals of one softmax over all pairs, so that the two are independent as the paper's
+        definition asks."""
+        check_count("hidden", hidden)
+        check_count("memory", memory)
+        check_count("vocab", vocab)
+        check_count("cells", cells)
+        _check_configurations(memory, cells)
+        check_positive("transition_temperature", transition_temperature)
+        check_positive("emission_temperature", emission_temperature)
+        check_positive("start_temperature", start_temperature)
+        count = memory**cells * hidden * cells
+        if permutations is not None:
+            count = check_count("permutations", permutations)
+
+        def draw():
+            transition, emission, start = jax.random.split(key, 3)
+            size, configurations = hidden * cells, memory**cells
+            A = permutation_mixture(transition, size, count, transition_temperature)
+            W = softmax_uniform(emission, (vocab, memory, cells, hidden), emission_temperature)
+            joint = softmax_uniform(start, (configurations * size,), start_temperature)
+            joint = joint.reshape(configurations, size)
+            return A, W, joint.sum(axis=1), joint.sum(axis=0)
+
+        if is_concrete(key):
+            with jax.enable_x64(True):
+                return cls(*map(np.asarray, draw()))
+        return cls(*draw())
+
+    stack = classmethod(HMM.stack.__func__)  # type: ignore[attr-defined, var-annotated]
+    unstack = HMM.unstack
+
+    @property
+    def vocab(self) -> int:
+        return self.W.shape[-4]
+
+    @property
+    def values(self) -> int:
+        """|M|, the number of values of one cell."""
+        return self.W.shape[-3]
+
+    @property
+    def cells(self) -> int:
+        """N, the number of memory cells."""
+        return self.W.shape[-2]
+
+    @property
+    def hidden(self) -> int:
+        """|H| = N S, the number of states (cell index, syntax) of the moving chain."""
+        return self.W.shape[-2] * self.W.shape[-1]
+
+    @property
+    def configurations(self) -> int:
+        """|M|^N."""
+        return self.values**self.cells
+
+    @property
+    def first(self) -> Float[Array, " hidden"]:
+        """`p_1 = P[H_1] = A p0`."""
+        return jnp.asarray(self.A) @ jnp.asarray(self.p0)
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The arrays that define this world."""
+        return {name: np.asarray(getattr(self, name)) for name in ("A", "W", "pM", "p0")}
+
+    def cell_values(self) -> Int[np.ndarray, "C N"]:
+        """The value of every cell in every configuration."""
+        shape = (self.values,) * self.cells
+        return np.stack(np.unravel_index(np.arange(self.configurations), shape), axis=1)
+
+    def lift(self, rows: Float[AnyArray, "*batch MH"]) -> Float[Array, "*batch C H"]:
+        """`eta(v)[(m_1..m_N), (j, s)] = v[(m_j, j, s)]`, v flattened over (m, j, s)."""
+        return jnp.asarray(rows)[..., self._lift_index()]
+
+    def unlift(self, lifted: Float[AnyArray, "*batch C H"]) -> Float[Array, "*batch MH"]:
+        """`phi(v)[(m, j, s)]`: the mean of v over the configurations with `m_j = m`."""
+        batch, syntax = lifted.shape[:-2], self.hidden // self.cells
+        grid = jnp.reshape(lifted, (*batch, *(self.values,) * self.cells, self.cells, syntax))
+        start = len(batch)
+        kept = [
+            jnp.mean(grid[..., j, :], axis=tuple(start + k for k in range(self.cells) if k != j))
+            for j in range(self.cells)
+        ]
+        return jnp.stack(kept, axis=-2).reshape(*batch, -1)
+
+    def _lift_index(self) -> Int[np.ndarray, "C H"]:
+        syntax = self.hidden // self.cells
+        cell, state = np.divmod(np.arange(self.hidden), syntax)
+        return (self.cell_values()[:, cell] * self.cells + cell) * syntax + state
+
+    def emission_columns(self) -> Float[Array, "vocab MH"]:
+        """W as a matrix whose columns run over (m, j, s)."""
+        return jnp.asarray(self.W).reshape(self.vocab, -1)
+
+    def as_hmm(self) -> HMM:
+        """The same law of tokens as a vanilla HMM on (configuration, h), configuration slowest."""
+        lifted = np.asarray(self.W).reshape(self.vocab, -1)[:, self._lift_index()]
+        return HMM(
+            np.kron(np.eye(self.configurations), np.asarray(self.A)),
+            lifted.reshape(self.vocab, -1),
+            np.kron(np.asarray(self.pM), np.asarray(self.p0)),
+        )
+
+    def sample(self, key: PRNGKeyArray, length: int) -> MemorySample:
+        """Draw the memory, then `length` tokens and the hidden states behind them."""
+        check_count("length", length)
+        memory_key, chain_key = jax.random.split(key)
+        configuration = invert(cumulative(jnp.asarray(self.pM)), uniform(memory_key, ()))
+        rows = self.emission_columns()[:, jnp.asarray(self._lift_index())[configuration]]
+        tokens, hidden = sample_chain(
+            chain_key, length, jnp.asarray(self.A), jnp.asarray(self.p0), rows
+        )
+        return MemorySample(tokens, hidden, jnp.asarray(self.cell_values())[configuration])
+
+    # -- the exact model as a masked language model -------------------------------------------
+
+    def embed(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> Float[Array, "T CH"]:
+        """Lifted proper embeddings `eta(W[z, :])`, flattened; unobserved positions are all ones."""
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        rows = self.lift(self.emission_columns()).reshape(self.vocab, -1)
+        return embed_rows(rows, tokens, observed)
+
+    def messages(self, embeddings: Float[AnyArray, "T CH"]) -> chain.Messages:
+        """Messages of every configuration's own chain (leading axis), without `pM`."""
+        run = jax.vmap(chain.messages, in_axes=(None, None, 1))
+        return run(jnp.asarray(self.A), self.first, self._rows(embeddings))
+
+    def _rows(self, embeddings: Float[AnyArray, "T CH"]) -> Float[Array, "T C H"]:
+        rows = check_embeddings(embeddings, self.configurations * self.hidden)
+        return rows.reshape(len(rows), self.configurations, self.hidden)
+
+    def aggregate(self, embeddings: Float[AnyArray, "T CH"]) -> Float[Array, "T C H"]:
+        """`tau_i = P[M, H_i, all rows but the i-th]`, each position scaled to sum to one (or 0)."""
+        run = jax.vmap(chain.aggregates, in_axes=(None, None, 1))
+        tau, logs = run(jnp.asarray(self.A), self.first, self._rows(embeddings))
+        # Every chain's tau sums to one (or is zero and has weight zero), so only weights remain.
+        weights = chain.normalise(_weights(jnp.asarray(self.pM), logs).T)
+        return weights[..., None] * jnp.moveaxis(tau, 0, 1)
+
+    def predict(
+        self, embeddings: Float[AnyArray, "T CH"], at: Int[AnyArray, " n"] | None = None
+    ) -> Float[Array, "n vocab"]:
+        """`G_i = W phi(tau_i) / ||phi(tau_i)||_1`, the zero vector if `tau_i = 0`, at all positions
+        or `at` these.
+
+        Averaging over configurations multiplies both by one number, so this is `eta(W) tau_i`.
+        """
+        tau, lifted = self.aggregate(embeddings), self.lift(self.emission_columns())
+        tau = tau if at is None else tau[jnp.asarray(at)]
+        return tau.reshape(len(tau), -1) @ lifted.reshape(self.vocab, -1).T
+
+    # -- exact questions ----------------------------------------------------------------------
+
+    def conditionals(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> Float[Array, "T vocab"]:
+        """For every position the law of its token given the observed others; see `HMM`."""
+        return self.predict(self.embed(tokens, observed))
+
+    def posterior(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> MemoryPosterior:
+        """Laws of every hidden state and every memory cell given the observed tokens."""
+        rows = self.embed(tokens, observed)
+        m = self.messages(rows)
+        rows = jnp.moveaxis(rows.reshape(len(rows), self.configurations, self.hidden), 1, 0)
+        start = jnp.asarray(self.p0) * m.backward[:, 0]
+        inner = m.forward * m.backward[:, 1:] * rows
+        joint = jnp.concatenate([start[:, None], inner], axis=1)  # (C, T+1, H)
+        # Any position's scales give the same configuration weights; H_0's need no forward part.
+        logs = jnp.concatenate(
+            [m.backward_log[:, :1], m.forward_log + m.backward_log[:, 1:]], axis=1
+        )
+        joint = _weights(jnp.asarray(self.pM), logs)[..., None] * joint
+        configurations = chain.normalise(joint[:, 0].sum(axis=1))
+        grid = configurations.reshape((self.values,) * self.cells)
+        cells = jnp.stack(
+            [
+                grid.sum(axis=tuple(k for k in range(self.cells) if k != j))
+                for j in range(self.cells)
+            ]
+        )
+        return MemoryPosterior(chain.normalise(joint.sum(axis=0)), cells, configurations)
+
+    def log_prob(
+        self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
+    ) -> Float[Array, ""]:
+        """`log sum_m P[M = m] P[observed tokens | m]`; -inf if they are impossible."""
+        rows = self.embed(tokens, observed)
+        rows = rows.reshape(len(rows), self.configurations, self.hidden)
+        run = jax.vmap(chain.log_likelihood, in_axes=(None, None, 1))
+        prior, logs = jnp.asarray(self.pM), run(jnp.asarray(self.A), self.first, rows)
+        total = jnp.sum(_weights(prior, logs))
+        log = _log_scale(prior, logs) + jnp.log(jnp.where(total > 0, total, 1))
+        return jnp.where(total > 0, log, -jnp.inf)
+
+    def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
+        """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
+        if len(prefix) == 0:
+            unseen, mask = np.zeros(1, int), np.zeros(1, bool)
+            return self.conditionals(unseen, mask)[0]
+        return jnp.exp(self.next_logits(prefix)[-1])
+
+    def next_logits(self, tokens: Int[AnyArray, " T"]) -> Float[Array, "T vocab"]:
+        """`log P[X_{i+1} | X_{1:i}]` for i = 1..T: the exact causal language model."""
+        rows = self.embed(tokens)
+        rows = rows.reshape(len(rows), self.configurations, self.hidden)
+        run = jax.vmap(chain.forward_messages, in_axes=(None, None, 1))
+        forward, logs = run(jnp.asarray(self.A), self.first, rows)
+        weights = _weights(jnp.asarray(self.pM), logs)
+        tau = jnp.moveaxis(weights[..., None] * forward, 0, 1)[1:]
+        return jnp.log(chain.normalise(self.unlift(tau)) @ self.emission_columns().T)
+
+    def supports(self, embeddings: Float[AnyArray, "T CH"]) -> Supports:
+        """Which (configuration, state) pairs are possible, decided on truth values."""
+        seen = check_embeddings(embeddings, self.configurations * self.hidden) > 0
+        seen = seen.reshape(len(seen), self.configurations, self.hidden)
+        each = jax.vmap(lambda rows: chain_supports(self.A, self.p0, rows), in_axes=1)(seen)
+        alive = jnp.asarray(self.pM > 0)
+        return Supports(
+            jnp.moveaxis(each.others & alive[:, None, None], 0, 1).reshape(len(seen), -1),
+            (each.start & alive[:, None]).reshape(-1),
+            jnp.any(each.possible & alive),
+        )
+
+    def is_ergodic(self) -> bool:
+        """Whether the moving chain is irreducible and aperiodic (the memory never is)."""
+        return markov.is_primitive(np.asarray(self.A))
+
+    def stationary(self) -> Float[np.ndarray, " hidden"]:
+        """The stationary law of the moving chain; raises if it is not unique."""
+        return markov.stationary_law(np.asarray(self.A))
+
+
+def _check_configurations(values: int, cells: int) -> None:
+    if values**cells > MAX_CONFIGURATIONS:
+        raise ValueError(
+            f"{cells} cells of {values} values have {values**cells} configurations; "
+            f"exact inference enumerates them and takes at most {MAX_CONFIGURATIONS}"
+        )
+
+
+def _log_scale(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, " *T"]:
+    """The largest `log(prior) + logs` at each position (0 if all are -inf), a constant."""
+    prior, logs = jax.lax.stop_gradient((prior, logs))
+    top = jnp.max(jnp.log(prior).reshape(-1, *(1,) * (logs.ndim - 1)) + logs, axis=0)
+    return jnp.where(jnp.isfinite(top), top, 0)
+
+
+def _weights(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, "C *T"]:
+    """`prior * exp(logs)` scaled so that the largest configuration at each position has weight one.
+
+    The prior stays outside the logarithm, so that derivatives are finite where it is zero; there
+    the exponent is cut off before it overflows.
+    """
+    limit = 0.9 * float(np.log(jnp.finfo(logs.dtype).max))
+    grown = jnp.exp(jnp.minimum(logs - _log_scale(prior, logs), limit))
+    return prior.reshape(-1, *(1,) * (logs.ndim - 1)) * grown

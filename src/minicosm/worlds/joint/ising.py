@@ -1,0 +1,104 @@
+"""Ising worlds: spins that like to agree with their neighbours."""
+
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..arrays import AnyArray, check_count
+from .joint import Joint, all_sequences, check_states
+
+LUMPED = (
+    "; a clique of equal spins can be treated by `CliqueIsing(...).lumped()`, whatever its size"
+)
+
+
+class Ising(eqx.Module):
+    """`p(x) ∝ exp(sum_i h_i x_i + sum_{i<j} J_ij x_i x_j)` over spins x in {-1, +1}^N (Eq. 4.5).
+
+    The second sum has every pair once. As tokens, 0 is the spin -1 and 1 the spin +1.
+    """
+
+    h: Float[np.ndarray, " N"]
+    J: Float[np.ndarray, "N N"]
+
+    def __init__(self, h: Any, J: Any):
+        """Fields, and a symmetric matrix of couplings with a zero diagonal."""
+        h, J = (np.asarray(a, np.float64) for a in (h, J))
+        if h.ndim != 1 or h.size == 0:
+            raise ValueError(f"h has shape {h.shape}; it must have one field per spin")
+        if J.shape != (h.size, h.size):
+            raise ValueError(f"J has shape {J.shape}; {h.size} spins need ({h.size}, {h.size})")
+        for name, array in (("h", h), ("J", J)):
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} has an entry that is not finite")
+        off = np.abs(J - J.T) > 1e-12
+        if off.any():
+            i, j = (int(a) for a in np.argwhere(off)[0])
+            raise ValueError(
+                f"J[{i}, {j}] is {J[i, j]:g} and J[{j}, {i}] is {J[j, i]:g}; couplings must be "
+                "symmetric"
+            )
+        if np.diag(J).any():
+            i = int(np.argmax(np.diag(J) != 0))
+            raise ValueError(f"J[{i}, {i}] is {J[i, i]:g}; a spin has no coupling with itself")
+        self.h, self.J = h, J
+
+    @property
+    def length(self) -> int:
+        return self.h.size
+
+    @property
+    def vocab(self) -> int:
+        return 2
+
+    def energy(self, spins: Int[AnyArray, "*batch N"]) -> Float[np.ndarray, "*batch"]:
+        """`sum_i h_i x_i + sum_{i<j} J_ij x_i x_j`: the log probability up to a constant."""
+        x = np.asarray(spins, np.float64)
+        return np.asarray(x @ self.h + np.sum((x @ self.J) * x, axis=-1) / 2)
+
+    def joint(self) -> Joint:
+        """The law of all `2^N` configurations, as tokens."""
+        check_states(2, self.length, LUMPED)
+        return Joint.from_weights(self.energy(spins_of(self.length)), 2, self.length)
+
+    def statistics(self) -> Float[np.ndarray, "states d"]:
+        """`T(x) = (x_1, ..., x_N, x_1 x_2, x_1 x_3, ...)` of every configuration."""
+        return pairwise_statistics(self.length)
+
+    def parameters(self) -> Float[np.ndarray, " d"]:
+        """`theta = (h, J_12, J_13, ...)`: p is the exponential family of `statistics` at theta."""
+        return np.concatenate([self.h, self.J[np.triu_indices(self.length, 1)]])
+
+    @classmethod
+    def from_parameters(cls, theta: Float[np.ndarray, " d"], length: int) -> "Ising":
+        """The world with these `parameters`."""
+        check_count("length", length)
+        d = length + length * (length - 1) // 2
+        theta = np.asarray(theta, np.float64)
+        if theta.shape != (d,):
+            raise ValueError(f"theta has shape {theta.shape}; {length} spins have {d} parameters")
+        J = np.zeros((length, length))
+        J[np.triu_indices(length, 1)] = theta[length:]
+        return cls(theta[:length], J + J.T)
+
+
+def spins_of(length: int) -> Int[np.ndarray, "states N"]:
+    """All configurations of spins -1 and +1, in the order of their tokens."""
+    return 2 * all_sequences(2, length) - 1
+
+
+def pairwise_statistics(length: int) -> Float[np.ndarray, "states d"]:
+    """Spins, then products of pairs."""
+    x = spins_of(length).astype(np.float64)
+    i, j = np.triu_indices(length, 1)
+    return np.hstack([x, x[:, i] * x[:, j]])
+
+
+def random_ising(
+    rng: np.random.Generator, length: int, *, field: float = 0.5, coupling: float = 0.5
+) -> Ising:
+    """Normal fields and couplings with these deviations."""
+    J = np.triu(rng.normal(size=(length, length)) * coupling, 1)
+    return Ising(rng.normal(size=length) * field, J + J.T)

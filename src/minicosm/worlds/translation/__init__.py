@@ -1,0 +1,9 @@
+"""Translation by phrases of random length."""
+
+from .fertility import Fertility, PhrasePosterior, Translation
+
+__all__ = [
+    "Fertility",
+    "PhrasePosterior",
+    "Translation",
+]
