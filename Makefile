@@ -4,14 +4,21 @@ PROFILE ?= smoke
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: lab test check bench clean
+.PHONY: lab test test-long smoke check bench clean
 
-lab: $(VENV)/.lab  ## check the head-and-prompt-tuning study and write the lab book
-	@$(BIN)/minicosm check head-and-prompt-tuning --profile $(PROFILE) --jobs 2 || [ $$? -eq 1 ]
-	@$(BIN)/minicosm report head-and-prompt-tuning --profile $(PROFILE)
+lab: $(VENV)/.lab  ## check the tuning study and write the lab book
+	@$(BIN)/minicosm check tuning --profile $(PROFILE) --jobs 2 || [ $$? -eq 1 ]
+	@$(BIN)/minicosm report tuning --profile $(PROFILE)
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-long: $(VENV)/.dev  ## run the long statistical tests and trainings
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
+
+smoke: $(VENV)/.lab  ## run every study at its smallest: no trial, check or figure may raise
+	$(BIN)/minicosm check --profile smoke --jobs 2 || [ $$? -eq 1 ]
+	$(BIN)/minicosm audit --profile smoke
 
 check: $(VENV)/.dev  ## lint, types, import direction
 	$(BIN)/ruff check src tests benchmarks examples

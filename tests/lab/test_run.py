@@ -156,15 +156,31 @@ def test_a_check_that_returns_nonsense_gives_no_verdict(store, study, judge):
     assert bad.error.sentence.startswith("its check: TypeError")
 
 
-def test_a_figure_that_raises_leaves_the_verdict(store, study):
+def test_a_figure_that_raises_is_an_error_and_no_verdict(store, study):
     def broken(results):
         raise ValueError("no ink")
 
     (item,) = check([(study, claim("plain", {}, figure=broken))], "smoke", 0, store)
-    assert item.outcome.verdict == "holds"
+    assert item.outcome is None
     assert item.error.sentence == "its figure: no ink"
     assert not item.as_registered
-    assert recall(store, study, item.claim, "smoke").outcome.verdict == "holds"
+    assert recall(store, study, item.claim, "smoke") is None
+
+
+def test_checks_and_figures_see_the_configurations_of_their_trials(store, study):
+    seen = []
+
+    def judge(results):
+        seen.append([result.config.tosses for result in results.values()])
+        return Outcome("holds", {})
+
+    def draw(results):
+        judge(results)
+        return toy_study.figure(2, 2)
+
+    trials = {str(n): Trial(toy_study.toss, toy_study.Coin(n, 0)) for n in (2, 3)}
+    check([(study, claim("seen", trials, judge, figure=draw))], "smoke", 0, store)
+    assert seen == [[2, 3], [2, 3]]
 
 
 def test_a_list_of_trials_that_raises_is_reported(store, study):

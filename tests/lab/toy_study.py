@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from minicosm.lab import (
+    Erratum,
     Estimate,
     Outcome,
     Study,
@@ -160,8 +161,11 @@ def fair(results) -> Outcome:
     criterion="all recorded tosses are heads",
     trials=tosses,
     expected="fails",
-    erratum="The proof tosses a coin with two heads. A fair coin is a counterexample.",
-    corrected_by="coins/fair",
+    erratum=Erratum(
+        "gap",
+        "The proof tosses a coin with two heads. A fair coin is a counterexample.",
+        "coins/fair",
+    ),
     kind="lemma",
 )
 def always_heads(results) -> Outcome:

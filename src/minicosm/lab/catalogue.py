@@ -8,6 +8,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from rich.table import Table as Grid
 from minicosm.lab.claims import Claim, LabError, ProfileName, Study, Table
 from minicosm.lab.display import COLOURS, width_of
 from minicosm.lab.encoding import for_readers
-from minicosm.lab.fingerprints import Code
+from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import number, seconds
 from minicosm.lab.options import options_of
 from minicosm.lab.run import recall
@@ -52,8 +53,8 @@ def select(studies: Sequence[Study], names: Iterable[str]) -> list[tuple[Study, 
 def _named(
     name: str, studies: Sequence[Study], every: list[tuple[Study, Claim]]
 ) -> list[tuple[Study, Claim]]:
-    found = [pair for pair in every if name in (pair[0].name, pair[1].id)]
-    if found or name in [study.name for study in studies]:
+    found = [pair for pair in every if name in (*pair[0].names, pair[1].id)]
+    if found or any(name in study.names for study in studies):
         return found
     found = [pair for pair in every if pair[1].id.endswith(f"/{name}")]
     if not found:
@@ -68,7 +69,7 @@ def select_studies(studies: Sequence[Study], names: Iterable[str]) -> list[Study
     """The studies of these names or files; without names, all of them."""
     chosen = []
     for name in names:
-        found = [study for study in studies if study.name == name]
+        found = [study for study in studies if name in study.names]
         if not found and not name.endswith(".py"):
             raise LabError(_unknown(name, studies, ()))
         chosen.append(found[0] if found else load_study(Path(name)))
@@ -96,7 +97,8 @@ def load_study(path: Path) -> Study:
 
 
 def _unknown(name: str, studies: Sequence[Study], ids: Sequence[str]) -> str:
-    known = {candidate: candidate for candidate in (*(study.name for study in studies), *ids)}
+    known = {name: study.name for study in studies for name in study.names}
+    known |= {name: name for name in ids}
     for full in ids:
         known.setdefault(full.rpartition("/")[2], full)
     near = difflib.get_close_matches(name, known, n=6, cutoff=0.55)
@@ -127,7 +129,7 @@ def print_list(studies: Sequence[Study], as_json: bool) -> None:
         grid.add_column(overflow="fold")
         for claim in study.claims:
             colour = COLOURS[claim.expected]
-            erratum = " [dim](erratum)[/]" if claim.erratum else ""
+            erratum = f" [dim](erratum: {claim.erratum.kind})[/]" if claim.erratum else ""
             grid.add_row(
                 escape(claim.id),
                 f"[{colour}]{claim.expected}[/]",
@@ -142,14 +144,17 @@ def _study_record(study: Study) -> dict[str, Any]:
         "title": study.title,
         "source": study.source,
         "about": study.about,
+        "headlines": study.headlines,
+        "misprints": study.misprints,
         "claims": [_claim_record(claim) for claim in study.claims],
     }
 
 
 def _claim_record(claim: Claim) -> dict[str, Any]:
-    names = ("id", "title", "kind", "source", "statement", "criterion", "erratum", "corrected_by")
+    names = ("id", "title", "kind", "source", "statement", "criterion")
     return {
         **{name: getattr(claim, name) for name in names},
+        "erratum": asdict(claim.erratum) if claim.erratum else None,
         "registered": claim.expected,
         "options": {name: option.default_text for name, option in options_of(claim).items()},
     }
@@ -173,7 +178,7 @@ def print_claim(
 ) -> None:
     """A claim and its last verdict at a profile."""
     last = recall(store, study, claim, profile)
-    current = last is not None and last.code_version == Code().of_claim(claim)
+    current = last is not None and last.code_version == Fingerprints().of_claim(claim)
     rerun = command(study, claim, profile, last.seed if last else 0, last.options if last else {})
     if as_json:
         verdict = {**last.record(), "code_is_current": current} if last else None
@@ -193,10 +198,8 @@ def print_claim(
             console.print(f"  {option.name}: {needs} (default: {default})", markup=False)
         console.print()
     if claim.erratum:
-        console.print(f"Erratum: {claim.erratum}", markup=False)
-        if claim.corrected_by:
-            console.print(f"Corrected by: {claim.corrected_by}", markup=False)
-        console.print()
+        console.print(f"Erratum ({claim.erratum.kind}): {claim.erratum.text}", markup=False)
+        console.print(f"Corrected by: {claim.erratum.corrected_by}\n", markup=False)
     if last is None or last.outcome is None:
         console.print(f"Not checked yet at profile {profile}.")
     else:

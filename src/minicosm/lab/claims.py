@@ -8,10 +8,12 @@ sees nothing but the results of the trials.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from minicosm.lab.estimates import Estimate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,10 +45,14 @@ def silent(done: int, total: int, note: str = "") -> None:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What a trial found: JSON-able `numbers` (NaN and infinities included) and plain `arrays`."""
+    """What a trial found: JSON-able `numbers` (NaN and infinities included) and plain `arrays`.
+
+    Checks and figures also see the `config` that the trial was run with; a trial leaves it empty.
+    """
 
     numbers: Mapping[str, Any]
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    config: Any = None
 
 
 @dataclass(frozen=True)
@@ -70,38 +76,6 @@ class Trial:
         except (TypeError, ValueError):
             return False
         return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) > 2
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with an interval, from `count` independent samples."""
-
-    value: float
-    low: float
-    high: float
-    count: int
-
-    @classmethod
-    def of(cls, samples: Any, level: float = 0.95) -> Estimate:
-        """Mean of a 1-D sample with its Student-t interval: mean ± t_{n-1} s / sqrt(n).
-
-        One sample says nothing about the spread: its interval is infinite.
-        """
-        import numpy as np
-
-        sample = np.asarray(samples, dtype=np.float64)
-        if sample.ndim != 1 or sample.size == 0:
-            raise ValueError(f"samples has shape {sample.shape}; a non-empty 1-D sample is needed")
-        if not 0 < level < 1:
-            raise ValueError(f"level is {level}; it must lie strictly between 0 and 1")
-        mean = float(sample.mean())
-        if sample.size == 1:
-            return cls(mean, -float("inf"), float("inf"), 1)
-        from scipy.special import stdtrit
-
-        n = sample.size
-        half = float(stdtrit(n - 1, (1 + level) / 2) * sample.std(ddof=1) / np.sqrt(n))
-        return cls(mean, mean - half, mean + half, n)
 
 
 Cell = str | int | float | Estimate | None
@@ -147,14 +121,38 @@ class Outcome:
             raise ValueError(f"verdict is {self.verdict!r}; it must be one of {VERDICTS}")
 
 
+Results = Mapping[str, TrialResult]
+Check = Callable[[Results], Outcome]
+
+ErratumClass = Literal["gap", "missing hypothesis", "constant"]
+ERRATUM_CLASSES: tuple[ErratumClass, ...] = ("gap", "missing hypothesis", "constant")
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """What is wrong with a printed statement, how serious it is, and which claim states it right.
+
+    `gap`: statement or proof fails, with a counterexample; `missing hypothesis`: true under a
+    condition that is not printed; `constant`: true up to a constant or an index. A misprint is no
+    erratum but a line in `Study.misprints`.
+    """
+
+    kind: ErratumClass
+    text: str
+    corrected_by: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in ERRATUM_CLASSES:
+            raise ValueError(f"an erratum is of class {self.kind!r}; it must be {ERRATUM_CLASSES}")
+
+
 @dataclass(frozen=True)
 class Claim:
     """One falsifiable sentence of the literature and everything needed to judge it.
 
     `trials(profile, seed)` names the trials; its keyword-only parameters, which have defaults, are
     the claim's options. `check` turns the results of the trials into an `Outcome`; `expected` is
-    the registered verdict. A non-empty `erratum` says that the printed statement is
-    wrong and why, and `corrected_by` is the id of the claim that states the corrected form.
+    the registered verdict: what the source says. A printed statement that is wrong has an `erratum`.
     """
 
     id: str
@@ -163,25 +161,39 @@ class Claim:
     statement: str
     criterion: str
     trials: Callable[..., Mapping[str, Trial]]
-    check: Callable[[Mapping[str, TrialResult]], Outcome]
+    check: Check
     expected: Verdict = "holds"
-    figure: Callable[[Mapping[str, TrialResult]], Figure] | None = None
-    erratum: str = ""
-    corrected_by: str = ""
+    figure: Callable[[Results], Figure] | None = None
+    erratum: Erratum | None = None
     kind: Kind = "theorem"
 
 
 class Study:
-    """The claims of one line of work, in order.
+    """The claims of one line of work, in order; the id of each is `<study>/<claim>`.
 
-    `file` is where the study was loaded from, if it is not one of the package's own.
+    `headlines` are the ids of its main findings, `misprints` one line for each slip of the source
+    that its context puts right, `aliases` other names on the command line, and `file` is where
+    the study was loaded from, if it is not one of the package's own.
     """
 
-    def __init__(self, name: str, title: str, source: str, about: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        source: str,
+        about: str,
+        *,
+        headlines: Sequence[str] = (),
+        misprints: Sequence[str] = (),
+        aliases: Sequence[str] = (),
+    ) -> None:
         self.name = name
         self.title = title
         self.source = source
         self.about = about
+        self.headlines = tuple(headlines)
+        self.misprints = tuple(misprints)
+        self.aliases = tuple(aliases)
         self.file = ""
         self._claims: dict[str, Claim] = {}
 
@@ -189,25 +201,57 @@ class Study:
     def claims(self) -> tuple[Claim, ...]:
         return tuple(self._claims.values())
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name and its aliases."""
+        return (self.name, *self.aliases)
+
     def add(self, claim: Claim) -> Claim:
-        """Register a claim; its id must be new."""
+        """Register a claim; its id must be new and start with the study's name."""
+        if not claim.id.startswith(f"{self.name}/"):
+            raise ValueError(
+                f"the claim {claim.id!r} must have an id that begins {self.name + '/'!r}"
+            )
         if claim.id in self._claims:
             raise ValueError(f"study {self.name!r} already has a claim {claim.id!r}")
         self._claims[claim.id] = claim
         return claim
 
     def claim(
-        self, **fields: Any
-    ) -> Callable[
-        [Callable[[Mapping[str, TrialResult]], Outcome]],
-        Callable[[Mapping[str, TrialResult]], Outcome],
-    ]:
-        """Decorate a check function: `@study.claim(id=..., title=..., trials=..., ...)`."""
+        self,
+        *,
+        id: str,
+        title: str,
+        source: str,
+        statement: str,
+        criterion: str,
+        trials: Callable[..., Mapping[str, Trial]],
+        check: Check | None = None,
+        expected: Verdict = "holds",
+        figure: Callable[[Results], Figure] | None = None,
+        erratum: Erratum | None = None,
+        kind: Kind = "theorem",
+    ) -> Callable[[Check], Check]:
+        """Register a claim with its `check`, or without one decorate the function that checks it."""
 
-        def register(
-            check: Callable[[Mapping[str, TrialResult]], Outcome],
-        ) -> Callable[[Mapping[str, TrialResult]], Outcome]:
-            self.add(Claim(check=check, **fields))
-            return check
+        def register(function: Check) -> Check:
+            self.add(
+                Claim(
+                    id=id,
+                    title=title,
+                    source=source,
+                    statement=statement,
+                    criterion=criterion,
+                    trials=trials,
+                    check=function,
+                    expected=expected,
+                    figure=figure,
+                    erratum=erratum,
+                    kind=kind,
+                )
+            )
+            return function
 
+        if check is not None:
+            register(check)
         return register

@@ -16,6 +16,7 @@ from rich.markup import escape
 from minicosm.lab.formatting import number, seconds
 
 if TYPE_CHECKING:
+    from minicosm.lab.audit import Audited
     from minicosm.lab.claims import Outcome
     from minicosm.lab.executors import Failure
     from minicosm.lab.run import Checked
@@ -153,3 +154,36 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
     agreed = sum(item.as_registered for item in checked)
     claims = "claim" if len(checked) == 1 else "claims"
     console.print(f"{agreed} of {len(checked)} {claims} came out as registered.", highlight=False)
+
+
+def print_audit(console: Console, audited: Sequence[Audited]) -> None:
+    """For every claim how many corruptions turned its verdict, of how many; below, what was found."""
+    from rich.table import Table
+
+    from minicosm.lab.audit import CORRUPTIONS
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("claim", overflow="fold", width=width_of([a.claim.id for a in audited], 76))
+    table.add_column("verdict", no_wrap=True)
+    for kind in CORRUPTIONS:
+        table.add_column(kind, justify="right", no_wrap=True)
+    for item in audited:
+        cells = [
+            f"{item.turned.get(kind, 0)}/{item.tried[kind]}" if item.tried.get(kind) else "–"
+            for kind in CORRUPTIONS
+        ]
+        mark = " (!)" if item.findings else ""
+        table.add_row(
+            escape(item.claim.id), f"[{COLOURS[item.verdict]}]{item.verdict}{mark}[/]", *cells
+        )
+    console.print(table)
+    console.print()
+    for item in audited:
+        for finding in item.findings:
+            console.print(f"{item.claim.id}: {finding}", markup=False)
+    found = sum(bool(item.findings) for item in audited)
+    console.print(
+        f"{len(audited)} claims audited; {found} with a finding; verdicts turned by "
+        f"{sum(sum(a.turned.values()) for a in audited)} of {sum(sum(a.tried.values()) for a in audited)} "
+        "corruptions."
+    )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from minicosm.lab.claims import Estimate
+from minicosm.lab.estimates import Estimate
 
 
 def encode(value: Any, where: str = "value") -> Any:

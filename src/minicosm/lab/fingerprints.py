@@ -4,7 +4,9 @@ They are found by reading import statements, wherever they stand in a file, with
 anything. Followed are imports of this package, of the function's own package, and of files in the
 folder that holds it. A name that a package merely hands on (`from minicosm.worlds import HMM`) leads
 to the module that defines it, so that a new module changes nothing for those who do not use it. Modules
-of the lab do not count: they run trials, and have no part in their numbers.
+of the lab do not count: they run trials, and have no part in their numbers. Of the module that holds a
+trial's configuration, such as a study's `trials.py`, only the classes that are imported count, as long as
+they have no methods: sizes of other profiles and other trials stand there as well.
 """
 
 from __future__ import annotations
@@ -38,6 +40,24 @@ class Module:
     def is_package(self) -> bool:
         return self.path.name == "__init__.py"
 
+    def plain_classes(self, name: str) -> dict[str, bytes]:
+        """The source of a class and of its bases here; none if it is no class or one with methods,
+        which may call anything, other than `__post_init__`, which only refuses."""
+        tree = ast.parse(self.source)
+        here = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        found: dict[str, bytes] = {}
+        waiting = [name]
+        while waiting:
+            node = here.get(waiting.pop())
+            if node is None:
+                return {}
+            methods = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
+            if set(methods) - {"__post_init__"}:
+                return {}
+            found[node.name] = (ast.get_source_segment(self.source.decode(), node) or "").encode()
+            waiting += [base.id for base in node.bases if isinstance(base, ast.Name)]
+        return found
+
     @classmethod
     def read(cls, name: str, path: Path) -> Module:
         source = path.read_bytes()
@@ -55,12 +75,12 @@ def _imports(tree: ast.Module, package: str) -> Iterator[tuple[str, str, str]]:
             yield from ((base, alias.name, alias.asname or alias.name) for alias in node.names)
 
 
-class Code:
+class Fingerprints:
     """The source files as they are now, each read once."""
 
     def __init__(self) -> None:
         self._modules: dict[str, Module | None] = {}
-        self._versions: dict[frozenset[str], str] = {}
+        self._versions: dict[Any, str] = {}
 
     def of_trial(self, trial: Trial) -> str:
         """The code version of a trial: of its function and of its config's class."""
@@ -70,43 +90,58 @@ class Code:
                 f"the source file of the module {name!r} is not found; trials must stand in files, so that "
                 "results of other code are not taken for theirs."
             )
-        return self.version(trial.run, type(trial.config))
+        held = {type(trial.config).__module__} - {name}
+        return self.version(trial.run, type(trial.config), configurations=frozenset(held))
 
     def of_claim(self, claim: Claim) -> str:
         """The code version of a claim: of its trials, its check and its figure."""
         parts = (claim.trials, claim.check, claim.figure)
         return self.version(*(part for part in parts if part is not None))
 
-    def version(self, *functions: Callable[..., Any]) -> str:
-        """A short hash of the sources of all modules that the functions stand on."""
-        starts = frozenset(map(_module_of, functions))
-        if starts not in self._versions:
+    def version(
+        self, *functions: Callable[..., Any], configurations: frozenset[str] = frozenset()
+    ) -> str:
+        """A short hash of the sources of all modules that the functions stand on; of the modules
+        `configurations` only the plain classes count."""
+        starts = frozenset(
+            (_module_of(f), f.__name__ if isinstance(f, type) else "") for f in functions
+        )
+        key = (starts, configurations)
+        if key not in self._versions:
             digest = hashlib.sha256()
-            for module in self.modules(*starts):
-                digest.update(f"{module.name}\0{len(module.source)}\0".encode())
-                digest.update(module.source)
-            self._versions[starts] = digest.hexdigest()[:16]
-        return self._versions[starts]
+            for name, source in self.sources(starts, configurations).items():
+                digest.update(f"{name}\0{len(source)}\0".encode())
+                digest.update(source)
+            self._versions[key] = digest.hexdigest()[:16]
+        return self._versions[key]
 
     def modules(self, *starts: str) -> list[Module]:
         """These modules and those that they import, directly or not, by name."""
-        tops = {HOME, *(name.partition(".")[0] for name in starts)}
-        folders = {module.path.parent for name in starts if (module := self._module(name))}
-        found: dict[str, Module] = {}
-        waiting = list(starts)
+        names = self.sources(frozenset((name, "") for name in starts), frozenset())
+        return [module for name in names if (module := self._module(name)) is not None]
+
+    def sources(
+        self, starts: frozenset[tuple[str, str]], configurations: frozenset[str]
+    ) -> dict[str, bytes]:
+        """The sources of modules, or of `MODULE:CLASS`, that (module, name in it) stand on, sorted."""
+        tops = {HOME, *(name.partition(".")[0] for name, _ in starts)}
+        folders = {module.path.parent for name, _ in starts if (module := self._module(name))}
+        found: dict[str, bytes] = {}
+        waiting = sorted(starts)
         while waiting:
-            name = waiting.pop()
-            if name in found or name == LAB or name.startswith(f"{LAB}."):
-                continue
+            name, inner = waiting.pop()
             module = self._module(name)
-            if module is None:
+            if module is None or name in found or name == LAB or name.startswith(f"{LAB}."):
                 continue
             if name.partition(".")[0] not in tops and module.path.parent not in folders:
                 continue
-            found[name] = module
-            for base, inner, _ in module.imports:
-                waiting += self._resolve(base, inner)
-        return sorted(found.values(), key=lambda module: module.name)
+            if name in configurations and (classes := module.plain_classes(inner)):
+                found |= {f"{name}:{each}": source for each, source in classes.items()}
+                continue
+            found[name] = module.source
+            for base, wanted, _ in module.imports:
+                waiting += [(into, wanted) for into in self._resolve(base, wanted)]
+        return dict(sorted(found.items()))
 
     def _resolve(self, base: str, inner: str, seen: tuple[str, ...] = ()) -> list[str]:
         """Modules that `from base import inner` needs; only `import base` if `inner` is empty."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minicosm.lab.claims import DIGITS, Estimate
+from minicosm.lab.claims import DIGITS
+from minicosm.lab.estimates import Estimate
 
 
 def number(value: Any, digits: int = DIGITS) -> str:

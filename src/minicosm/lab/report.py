@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from minicosm.lab.catalogue import command
-from minicosm.lab.claims import VERDICTS, Claim, Estimate, LabError, ProfileName, Study
-from minicosm.lab.fingerprints import Code
+from minicosm.lab.claims import ERRATUM_CLASSES, VERDICTS, Claim, LabError, ProfileName, Study
+from minicosm.lab.estimates import Estimate
+from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import interval, number, seconds
 from minicosm.lab.run import Checked, recall
 from minicosm.lab.store import Store, versions
@@ -98,7 +99,12 @@ def render(store: Store, studies: Sequence[Study], profile: ProfileName) -> str:
     }
     return environment.get_template(TEMPLATE).render(
         chapters=chapters,
-        errata=[entry for entry in entries if entry.claim.erratum],
+        errata={
+            kind: found
+            for kind in ERRATUM_CLASSES
+            if (found := [e for e in entries if e.claim.erratum and e.claim.erratum.kind == kind])
+        },
+        misprints=[(study, study.misprints) for study in studies if study.misprints],
         by_id={entry.claim.id: entry for entry in entries},
         counts=Counter(entry.state for entry in entries),
         states=(*VERDICTS, "unchecked"),
@@ -114,7 +120,7 @@ def render(store: Store, studies: Sequence[Study], profile: ProfileName) -> str:
 
 
 def _entries(store: Store, study: Study, profile: ProfileName) -> list[Entry]:
-    code = Code()
+    code = Fingerprints()
     entries = []
     for claim in study.claims:
         last = recall(store, study, claim, profile)

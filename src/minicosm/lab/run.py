@@ -9,23 +9,24 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from minicosm.lab.claims import DIGITS, Claim, LabError, Outcome, ProfileName, Study, Table
+from minicosm.lab.claims import DIGITS, Claim, LabError, Outcome, ProfileName, Study, Table, Trial
 from minicosm.lab.display import Display
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import ExecutorName, Failure, Job, execute
-from minicosm.lab.fingerprints import Code
+from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.options import assign
 from minicosm.lab.store import Kept, Store, address, versions
 
 Selection = Sequence[tuple[Study, Claim]]
+Plan = Mapping[str, tuple[str, Trial]]  # the address of every trial, and the trial
 
 
 @dataclass(frozen=True)
 class Checked:
     """A claim after a run: its outcome, or the sentence that says why it has none.
 
-    A claim whose figure could not be drawn has both. `seconds` is what its trials took when they
-    ran, plus the check; `trials` maps the claim's names of its trials to their addresses;
+    `seconds` is what its trials took when they ran, plus the check; `trials` maps the
+    claim's names of its trials to their addresses;
     `options` are those of the claim's options that were given, as they were written.
     """
 
@@ -42,6 +43,7 @@ class Checked:
     versions: Mapping[str, str] = field(default_factory=dict)
     svg: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    audit: Mapping[str, Any] | None = None
 
     @property
     def note(self) -> str:
@@ -112,6 +114,7 @@ def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Ch
             versions=record["versions"],
             svg=svg,
             options=record.get("options", {}),
+            audit=record.get("audit"),
         )
     except (KeyError, TypeError, ValueError):
         store.warn(f"the verdict of {claim.id} is from another version of the lab; check it again.")
@@ -143,8 +146,8 @@ def check(
         raise LabError(f"jobs is {jobs}; it must be at least 1.")
     store.prepare()
     display = display or Display(quiet=True)
-    code = Code()
-    plans: list[dict[str, str] | Failure] = []
+    code = Fingerprints()
+    plans: list[Plan | Failure] = []
     wanted: dict[str, Job] = {}
     for (study, claim), given in zip(selection, values, strict=True):
         try:
@@ -155,11 +158,11 @@ def check(
                 raise LabError(f"{claim.id}: {reason.rstrip('.')}.") from error
             plans.append(Failure.of(error))
             continue
-        plan = {n: address(study.name, code.of_trial(t), t) for n, t in trials.items()}
+        plan = {n: (address(study.name, code.of_trial(t), t), t) for n, t in trials.items()}
         plans.append(plan)
-        for name, trial in trials.items():
-            folder = store.work(plan[name]) if trial.takes_folder else None
-            job = Job(plan[name], f"{claim.id} {name}", trial, folder, fresh=force)
+        for name, (key, trial) in plan.items():
+            folder = store.work(key) if trial.takes_folder else None
+            job = Job(key, f"{claim.id} {name}", trial, folder, fresh=force)
             wanted.setdefault(job.address, job)
 
     kept = {} if force else {key: k for key in wanted if (k := store.load(key)) is not None}
@@ -208,19 +211,23 @@ def _drawn_before(base: Checked, plan: Mapping[str, str], store: Store) -> str |
 
 def _judge(
     base: Checked,
-    plan: Mapping[str, str] | Failure,
+    planned: Plan | Failure,
     kept: Mapping[str, Kept],
     failures: Mapping[str, Failure],
     store: Store,
 ) -> Checked:
-    """Evaluate a claim's check and figure and save its verdict."""
-    if isinstance(plan, Failure):
-        return replace(base, error=Failure(f"its list of trials: {plan.sentence}", plan.trace))
+    """Evaluate a claim's check and figure and save its verdict. One that raises is an error of the
+    program: then there is no verdict, and none is stored."""
+    if isinstance(planned, Failure):
+        return replace(
+            base, error=Failure(f"its list of trials: {planned.sentence}", planned.trace)
+        )
+    plan = {name: key for name, (key, _) in planned.items()}
     for key in plan.values():
         if key in failures:
             return replace(base, error=failures[key], trials=plan)
     claim = base.claim
-    results = {name: kept[key].result for name, key in plan.items()}
+    results = {n: replace(kept[key].result, config=t.config) for n, (key, t) in planned.items()}
     start = time.perf_counter()
     try:
         outcome = claim.check(results)
@@ -232,7 +239,7 @@ def _judge(
         failure = Failure.of(error)
         failure = Failure(f"its check: {failure.sentence}", failure.trace)
         return replace(base, error=failure, trials=plan)
-    svg, drawing = _drawn_before(base, plan, store), None
+    svg = _drawn_before(base, plan, store)
     if claim.figure is not None and svg is None:
         from minicosm.lab.figures import house_style, to_svg
 
@@ -241,12 +248,12 @@ def _judge(
                 svg = to_svg(claim.figure(results), name=claim.id)
         except Exception as error:
             failure = Failure.of(error)
-            drawing = Failure(f"its figure: {failure.sentence}", failure.trace)
+            failure = Failure(f"its figure: {failure.sentence}", failure.trace)
+            return replace(base, error=failure, trials=plan)
     took = time.perf_counter() - start + sum(kept[key].seconds for key in set(plan.values()))
     checked = replace(
         base,
         outcome=replace(outcome, numbers=numbers),
-        error=drawing,
         seconds=took,
         trials=plan,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

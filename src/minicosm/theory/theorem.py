@@ -1,9 +1,11 @@
-"""The shape of an executed theorem: conditions, a construction, a certificate."""
+"""What a theorem's function returns: conditions, what came out, and the object that a proof constructs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from math import nan
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+IDENTITY = 1e-9
+"""How far the two sides of an identity may be apart in double precision, unless a theorem says more."""
 
 
 @dataclass(frozen=True)
@@ -18,50 +20,72 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """What running a construction against the exact labels showed.
+class Theorem:
+    """A theorem, lemma or claim, applied to one world.
 
-    `largest_error` is the worst deviation from the score identity the theorem states, relative to
-    the scale of the head's weights; labels are compared only where the exact margin is above
-    `margin_floor`.
-    """
-
-    sequences: int  # sequences tested
-    exhaustive: bool  # whether these are all sequences of their length
-    skipped: int  # impossible, or outside the theorem's scope
-    compared: int  # sequences whose margin is above the floor, so that the labels are compared
-    disagreements: int
-    largest_error: float
-    smallest_margin: float  # smallest |exact score| among the compared
-    margin_floor: float = 1e-9
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def agreement(self) -> float:
-        return 1.0 if self.compared == 0 else 1 - self.disagreements / self.compared
-
-    def __str__(self) -> str:
-        which = f"all {self.sequences}" if self.exhaustive else f"{self.sequences} sampled"
-        return (
-            f"{which} sequences, {self.skipped} impossible or out of scope: "
-            f"{self.disagreements} of {self.compared} labels differ, largest identity error "
-            f"{self.largest_error:.1e}, smallest margin {self.smallest_margin:.1e}"
-        )
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A theorem that states an inequality or an identity, applied to one world.
-
-    `holds` is None where a condition fails: then the theorem says nothing. `slack` is how far the two
-    sides are apart, negative (beyond rounding) where the statement is false.
+    `holds` is None where nothing was decided: a condition fails (`failed` says which, with its numbers),
+    nothing was compared, or a construction was not yet run (`certify` runs it). An identity has an `error`,
+    its largest deviation; an inequality has a `slack`, by how much it is true, negative where it is false;
+    `tolerance` is how large an error, or how negative a slack, rounding may leave. `construction` is the
+    object that the proof writes down.
     """
 
     name: str
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...] = ()
     holds: bool | None = None
-    slack: float = nan
-    numbers: Mapping[str, Any] = field(default_factory=dict)
+    error: float | None = None
+    slack: float | None = None
+    tolerance: float = 0.0
+    details: Mapping[str, Any] = field(default_factory=dict)
+    construction: Any = None
+    check: Callable[..., "Theorem"] | None = field(default=None, repr=False)
+
+    @classmethod
+    def identity(
+        cls,
+        name: str,
+        error: float,
+        *,
+        within: float = IDENTITY,
+        cases: int | None = None,
+        conditions: tuple[Condition, ...] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Two sides that are equal: holds iff the error is at most `within`. For statements about sets
+        the error counts violations and `within` is 0. `cases` is how many there were; none decide nothing."""
+        decided = cases != 0 and all(condition.holds for condition in conditions)
+        counted = {} if cases is None else {"cases": cases}
+        return cls(
+            name,
+            conditions,
+            bool(error <= within) if decided else None,
+            error=float(error) if decided else None,
+            tolerance=within,
+            details={**counted, **(details or {})},
+        )
+
+    @classmethod
+    def inequality(
+        cls,
+        name: str,
+        slack: float,
+        *,
+        within: float = IDENTITY,
+        cases: int | None = None,
+        conditions: tuple[Condition, ...] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """A bound: holds iff the slack, right side less left, is at least `-within`."""
+        decided = cases != 0 and all(condition.holds for condition in conditions)
+        counted = {} if cases is None else {"cases": cases}
+        return cls(
+            name,
+            conditions,
+            bool(slack >= -within) if decided else None,
+            slack=float(slack) if decided else None,
+            tolerance=within,
+            details={**counted, **(details or {})},
+        )
 
     @property
     def applies(self) -> bool:
@@ -69,38 +93,31 @@ class Relation:
 
     def failed(self) -> tuple[Condition, ...]:
         return tuple(condition for condition in self.conditions if not condition.holds)
+
+    def certify(self, **sequences: Any) -> "Theorem":
+        """Run the construction against the exact labels; the arguments are those of `theory.certify`."""
+        if self.check is None:
+            reasons = "; ".join(f"{c.name}: {c.reason}" for c in self.failed())
+            raise ValueError(f"{self.name} constructs nothing here ({reasons})")
+        return replace(
+            self.check(**sequences),
+            name=self.name,
+            conditions=self.conditions,
+            construction=self.construction,
+            check=self.check,
+        )
 
     def __str__(self) -> str:
         if not self.applies:
             return f"{self.name} does not apply: {'; '.join(c.reason for c in self.failed())}"
-        shown = ", ".join(f"{name} {value:.6g}" for name, value in self.numbers.items())
-        return f"{self.name} {'holds' if self.holds else 'fails'}, slack {self.slack:.3g} ({shown})"
-
-
-@dataclass(frozen=True)
-class Theorem:
-    """A theorem applied to one world and task.
-
-    `construction` is the object the proof writes down, or None when a condition fails (then
-    `conditions` says which, with its numbers). `check` runs the construction against the exact
-    labels; call it through `certify`.
-    """
-
-    name: str
-    conditions: tuple[Condition, ...]
-    construction: Any = None
-    check: Callable[..., Certificate] | None = field(default=None, repr=False)
-
-    @property
-    def applies(self) -> bool:
-        return all(condition.holds for condition in self.conditions)
-
-    def failed(self) -> tuple[Condition, ...]:
-        return tuple(condition for condition in self.conditions if not condition.holds)
-
-    def certify(self, **sequences: Any) -> Certificate:
-        """Run the construction on sequences; the arguments are those of `theory.certify`."""
-        if self.check is None:
-            reasons = "; ".join(f"{c.name}: {c.reason}" for c in self.failed())
-            raise ValueError(f"{self.name} constructs nothing here ({reasons})")
-        return self.check(**sequences)
+        if self.holds is None:
+            state = "is not run yet" if self.check and not self.details else "is not decided"
+        else:
+            state = "holds" if self.holds else "fails"
+        numbers = {"error": self.error, "slack": self.slack, **self.details}
+        shown = ", ".join(
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in numbers.items()
+            if isinstance(value, bool | int | float | str)
+        )
+        return f"{self.name} {state}" + (f": {shown}" if shown else "")

@@ -1,1 +1,1 @@
-"""What studies share: how executed statements are collected, judged and drawn."""
+"""What studies share: pictures that many claims have."""

@@ -4,27 +4,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, Estimate, figure
-
-from .checks import Results
+from minicosm.lab import PALETTE, Estimate, Results, figure, rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def identity_figure(trial: str, statement: str, tolerance: float, column: str = "error") -> Any:
-    """Errors over worlds, against the condition number where there is one; beside them, if the trial
-    kept any, the constructed score against the exact one in one world."""
+def statement_figure(name: str, *, trial: str = "suite", scores: str = "") -> Any:
+    """The errors of an identity over worlds, against the condition number where there is one; beside them
+    the constructed score against the exact one in one world, if `scores` names an array of the trial."""
 
     def draw(results: Results) -> "Figure":
-        result = results[trial]
-        rows = result.numbers[statement]
-        scores = result.arrays.get("scores") if statement.startswith("theorem") else None
-        fig = figure(7.2 if scores is not None else 4.6, 3.0)
-        axes = fig.subplots(1, 2 if scores is not None else 1, squeeze=False)[0]
-        if scores is not None:
-            _scores(axes[0], scores)
-        errors(axes[-1], np.array(rows[column], float), rows.get("condition"), tolerance)
+        found = rows(results, name, trial)
+        fig = figure(7.2 if scores else 4.6, 3.0)
+        axes = fig.subplots(1, 2 if scores else 1, squeeze=False)[0]
+        if scores:
+            _scores(axes[0], results[trial].arrays[scores])
+        applied = [i for i, error in enumerate(found["error"]) if error is not None]
+        condition = [found["condition"][i] for i in applied] if "condition" in found else None
+        values = np.array([found["error"][i] for i in applied], float)
+        errors(axes[-1], values, condition, found["tolerance"][0])
         return fig
 
     return draw
@@ -50,7 +49,7 @@ def errors(ax: Any, values: np.ndarray, condition: Any, tolerance: float) -> Non
         ax.set_xlabel("worlds, sorted")
     ax.axhline(tolerance, ls="--", lw=1, color="0.5")
     ax.text(0.02, tolerance, " tolerance", va="bottom", transform=ax.get_yaxis_transform())
-    ax.set_ylim(1e-19, max(10 * tolerance, 10 * float(shown.max())))
+    ax.set_ylim(1e-19, 10 * max(tolerance, float(shown.max(initial=0.0))))
     ax.set_ylabel("largest error")
 
 
@@ -66,6 +65,6 @@ def curve(ax: Any, x: Any, columns: list, label: str, **style: Any) -> None:
     ax.errorbar(x, mean, yerr=half, label=label, capsize=2.5, elinewidth=1, **style)
 
 
-def beside(ax: Any) -> None:
+def legend_right(ax: Any) -> None:
     """The legend to the right of the axes, where it hides nothing."""
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))

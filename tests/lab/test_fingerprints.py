@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from minicosm.lab import Claim, LabError, Outcome, Trial
-from minicosm.lab.fingerprints import Code
+from minicosm.lab.fingerprints import Fingerprints
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -36,7 +36,7 @@ def names(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
     def found(module):
-        return [part.name for part in Code().modules(module)]
+        return [part.name for part in Fingerprints().modules(module)]
 
     yield found
     assert "shed" not in sys.modules
@@ -62,21 +62,21 @@ def test_a_folder_without_an_init_is_a_package(names):
 def test_code_without_a_file_is_refused(names):
     run = type(names)(names.__code__, {"__name__": "shed.attic"})
     with pytest.raises(LabError, match=r"source file of the module 'shed.attic' is not found"):
-        Code().of_trial(Trial(run, None))
+        Fingerprints().of_trial(Trial(run, None))
 
 
 def test_files_beside_a_file_count_and_installed_packages_do_not(tmp_path, monkeypatch):
     (tmp_path / "desk_study.py").write_text("import numpy, desk_tools\nfrom json import dumps")
     (tmp_path / "desk_tools.py").write_text("from minicosm.lab import Study\n")
     monkeypatch.syspath_prepend(tmp_path)
-    found = [module.name for module in Code().modules("desk_study")]
+    found = [module.name for module in Fingerprints().modules("desk_study")]
     assert found == ["desk_study", "desk_tools"]
 
 
 def test_an_experiment_stands_on_its_own_world_and_not_on_the_others():
     module = "minicosm.studies.tuning.experiments.trained"
-    found = {part.name for part in Code().modules(module)}
-    assert {module, "minicosm.worlds.hmm", "minicosm.training.fit"} <= found
+    found = {part.name for part in Fingerprints().modules(module)}
+    assert {module, "minicosm.worlds.hmm.hmm", "minicosm.training.fit"} <= found
     assert "minicosm.models.transformer" in found
     assert not any("dyck" in name or name.startswith("minicosm.lab") for name in found)
 
@@ -85,12 +85,12 @@ def test_nothing_is_found_that_python_does_not_import():
     module = "minicosm.studies.tuning.experiments.rank_curve"
     script = f"import sys, {module}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert {part.name for part in Code().modules(module)} <= set(run.stdout.split())
+    assert {part.name for part in Fingerprints().modules(module)} <= set(run.stdout.split())
 
 
 def test_a_version_changes_with_any_file_below_and_with_no_other(names, tmp_path):
     def version():
-        code = Code()
+        code = Fingerprints()
         return [code.version(_named(name)) for name in ("shed.shelf", "shed.wood")]
 
     shelf, wood = version()
@@ -112,7 +112,7 @@ def test_a_claim_stands_on_its_check_and_a_trial_does_not(names):
         id="a/b", title="", source="", statement="", criterion="",
         trials=_named("shed.shelf"), check=_named("shed.wood"),
     )  # fmt: skip
-    code = Code()
+    code = Fingerprints()
     trial = Trial(_named("shed.shelf"), Outcome("holds", {}))
     assert code.of_trial(trial) == code.version(_named("shed.shelf"))
     assert code.of_claim(claim) != code.of_trial(trial)

@@ -1,0 +1,177 @@
+"""How numbers become verdicts: the only place where results are reduced.
+
+Each function looks at all values and returns an `Outcome` with the number that decided. NaN and a
+missing number (None) are worse than every limit, so that they never hold; without any value the
+outcome is undecided. `all_of` puts outcomes together: one that fails decides, then one that is undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite, isnan, nan
+from typing import Any
+
+from minicosm.lab.claims import Outcome, Table, Verdict
+from minicosm.lab.estimates import Estimate
+
+Estimates = Estimate | Mapping[Any, Estimate]
+
+
+def _numbers(values: Any) -> list[float]:
+    """All values as floats, nested lists and arrays flattened; None is NaN."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if values is None:
+        return [nan]
+    if isinstance(values, str):
+        raise TypeError(f"{values!r} is no number")
+    if isinstance(values, Mapping):
+        values = values.values()
+    if isinstance(values, Iterable):
+        return [number for value in values for number in _numbers(value)]
+    return [float(values)]
+
+
+def worst(values: Any) -> float:
+    """The largest value; NaN if one is NaN or missing, or if there is none."""
+    numbers = _numbers(values)
+    return nan if not numbers or any(map(isnan, numbers)) else max(numbers)
+
+
+def least(values: Any) -> float:
+    """The smallest value; NaN if one is NaN or missing, or if there is none."""
+    return -worst([-number for number in _numbers(values)])
+
+
+def _compared(name: str, number: float, empty: bool, holds: bool) -> Outcome:
+    return Outcome("undecided" if empty else "holds" if holds else "fails", {name: number})
+
+
+def at_most(name: str, values: Any, limit: float) -> Outcome:
+    """Holds iff every value is at most the limit; the number is the largest."""
+    number = worst(values)
+    return _compared(name, number, not _numbers(values), number <= limit)
+
+
+def at_least(name: str, values: Any, limit: float) -> Outcome:
+    """Holds iff every value is at least the limit; the number is the smallest."""
+    number = least(values)
+    return _compared(name, number, not _numbers(values), number >= limit)
+
+
+def below(name: str, values: Any, limit: float) -> Outcome:
+    """Holds iff every value is below the limit; the number is the largest."""
+    number = worst(values)
+    return _compared(name, number, not _numbers(values), number < limit)
+
+
+def above(name: str, values: Any, limit: float) -> Outcome:
+    """Holds iff every value is above the limit; the number is the smallest."""
+    number = least(values)
+    return _compared(name, number, not _numbers(values), number > limit)
+
+
+def agrees(name: str, values: Any, wanted: Any, within: float) -> Outcome:
+    """Holds iff every value is within `within` of its wanted one; the number is the largest distance."""
+    found, stated = _numbers(values), _numbers(wanted)
+    if len(found) != len(stated):
+        raise ValueError(f"{name}: {len(found)} values are compared with {len(stated)} wanted ones")
+    return at_most(name, [abs(a - b) for a, b in zip(found, stated, strict=True)], within)
+
+
+def all_true(name: str, values: Iterable[Any], wanted: bool = True) -> Outcome:
+    """Holds iff every truth value is as wanted; the numbers are how many are, and of how many."""
+    truths = list(values)
+    right = sum(value is not None and value == wanted for value in truths)
+    verdict: Verdict = "holds" if right == len(truths) else "fails"
+    return Outcome(verdict if truths else "undecided", {name: right, f"{name}, of": len(truths)})
+
+
+def counterexample(name: str, values: Any, beyond: float) -> Outcome:
+    """Of a printed statement: fails iff a value lies beyond the limit. NaN is no counterexample: where
+    there is no better one it leaves the statement undecided."""
+    numbers = _numbers(values)
+    proper = [number for number in numbers if not isnan(number)]
+    if any(number > beyond for number in proper):
+        return Outcome(
+            "fails", {name: max(proper), "counterexamples": sum(n > beyond for n in proper)}
+        )
+    whole = numbers and len(proper) == len(numbers)
+    return Outcome("holds" if whole else "undecided", {name: worst(numbers)})
+
+
+def all_above(name: str, estimates: Estimates, least: float = 0.0) -> Outcome:
+    """Holds iff every interval lies above `least`; fails if one lies below; otherwise undecided."""
+    named = _named(name, estimates)
+    if any(e.high < least for e in named.values()):
+        return Outcome("fails", named)
+    return Outcome(
+        "holds" if named and all(e.low > least for e in named.values()) else "undecided", named
+    )
+
+
+def all_below(name: str, estimates: Estimates, most: float = 0.0) -> Outcome:
+    """Holds iff every interval lies below `most`; fails if one lies above; otherwise undecided."""
+    named = _named(name, estimates)
+    if any(e.low > most for e in named.values()):
+        return Outcome("fails", named)
+    return Outcome(
+        "holds" if named and all(e.high < most for e in named.values()) else "undecided", named
+    )
+
+
+def all_within(name: str, estimates: Estimates, margin: float, around: float = 0.0) -> Outcome:
+    """Equivalent within a margin: holds iff every interval lies inside `around` ± margin; fails if one
+    lies outside; otherwise undecided."""
+    named = _named(name, estimates)
+    low, high = around - margin, around + margin
+    if any(e.low > high or e.high < low for e in named.values()):
+        return Outcome("fails", named)
+    inside = named and all(low < e.low and e.high < high for e in named.values())
+    return Outcome("holds" if inside else "undecided", named)
+
+
+def _named(name: str, estimates: Estimates) -> dict[str, Estimate]:
+    if isinstance(estimates, Estimate):
+        return {name: estimates}
+    return {f"{name}, {key}": estimate for key, estimate in estimates.items()}
+
+
+def all_of(
+    *parts: Outcome,
+    numbers: Mapping[str, Any] | None = None,
+    tables: tuple[Table, ...] = (),
+    remark: str = "",
+) -> Outcome:
+    """Holds iff all parts hold; fails if one fails; otherwise, and without any part, undecided.
+
+    `numbers` and `tables` are shown beside those of the parts and decide nothing.
+    """
+    verdicts = [part.verdict for part in parts]
+    verdict: Verdict = "holds" if verdicts and set(verdicts) == {"holds"} else "undecided"
+    if "fails" in verdicts:
+        verdict = "fails"
+    merged: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.numbers.items():
+            same, count = name, 2
+            while name in merged and merged[name] != value:
+                name, count = f"{same} ({count})", count + 1
+            merged[name] = value
+    remarks = [text for text in (*(part.remark for part in parts), remark) if text]
+    inner = tuple(table for part in parts for table in part.tables)
+    return Outcome(verdict, merged | dict(numbers or {}), inner + tables, " ".join(remarks))
+
+
+def only_if(condition: bool, otherwise: str, outcome: Outcome) -> Outcome:
+    """The outcome, or undecided with the remark `otherwise` where its condition is not met."""
+    if condition:
+        return outcome
+    remark = f"{otherwise} {outcome.remark}".strip()
+    return Outcome("undecided", outcome.numbers, outcome.tables, remark)
+
+
+def finite(values: Any) -> bool:
+    """Whether there are values and all are finite numbers."""
+    numbers = _numbers(values)
+    return bool(numbers) and all(map(isfinite, numbers))
