@@ -35,6 +35,11 @@ hypothesis.settings.load_profile("minicosm")
 jax.config.update("jax_disable_most_optimizations", True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest starts first, so that no worker ends alone."""
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # beartype looks at a random element of a list, also while hypothesis draws.
     config.addinivalue_line("filterwarnings", "ignore:Do not use the `random` module")

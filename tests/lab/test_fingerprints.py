@@ -116,3 +116,38 @@ def test_a_claim_stands_on_its_check_and_a_trial_does_not(names):
     trial = Trial(_named("shed.shelf"), Outcome("holds", {}))
     assert code.of_trial(trial) == code.version(_named("shed.shelf"))
     assert code.of_claim(claim) != code.of_trial(trial)
+
+
+def test_of_the_configurations_module_only_the_imported_class_counts(tmp_path, monkeypatch):
+    """A changed size, profile or other configuration leaves results as they are; the class does not."""
+    import importlib
+    import sys
+
+    from minicosm.lab import Trial
+
+    folder = tmp_path / "planned"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "runs.py").write_text(
+        "from .plans import Config\n\ndef run(config: Config, progress):\n    ...\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plain = (
+        "from dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Config:\n    seed: int\n"
+        "{field}\nSIZES = {size}\n{more}"
+    )
+
+    def version(field="", size="3", more=""):
+        for name in [name for name in sys.modules if name.startswith("planned")]:
+            del sys.modules[name]
+        (folder / "plans.py").write_text(plain.format(field=field, size=size, more=more))
+        importlib.invalidate_caches()
+        runs = importlib.import_module("planned.runs")
+        return Fingerprints().of_trial(Trial(runs.run, runs.Config(0)))
+
+    first = version()
+    assert version(size="4") == first
+    assert version(more="class Other:\n    x = 1\n") == first
+    assert version(field="    worlds: int = 3\n") != first
+    method = "    def size(self):\n        return SIZES\n"
+    assert version(field=method) != version(field=method, size="4")  # it may call anything

@@ -1,7 +1,8 @@
 """A mutation test of claims: do their verdicts depend on what was measured?
 
-For every claim the stored results are corrupted one entry at a time, among those that its check
-reads, and the check is run again. A claim whose verdict no corruption turns cannot fail. An entry is
+For every claim the stored results are corrupted one entry at a time, and one column at a time, among
+those that its check reads, and the check is run again. A claim whose verdict no corruption turns cannot
+fail. An entry is
 decisive if another number in its place turns the verdict; a NaN there must not leave it standing, nor
 may a claim stand when everything it reads is NaN or is gone.
 """
@@ -12,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from minicosm.lab.claims import Check, Claim, LabError, Outcome, ProfileName, Study, TrialResult
@@ -35,6 +37,7 @@ class Audited:
     verdict: str  # of the results as they are, or "error"
     tried: Mapping[str, int] = field(default_factory=dict)
     turned: Mapping[str, int] = field(default_factory=dict)
+    reached: tuple[str, ...] = ()  # verdicts that corrupted results came to
     raised: int = 0
     findings: tuple[str, ...] = ()
 
@@ -45,6 +48,7 @@ class Audited:
             "verdict": self.verdict,
             "tried": dict(self.tried),
             "turned": dict(self.turned),
+            "reached": list(self.reached),
             "raised": self.raised,
             "findings": list(self.findings),
         }
@@ -90,6 +94,7 @@ def audit_claim(study: Study, claim: Claim, results: Mapping[str, TrialResult]) 
     paths = sorted(path for path in read if not isinstance(_at(results, path), str))
     tried: Counter[str] = Counter()
     turned: Counter[str] = Counter()
+    reached: set[str] = set()
     raised = 0
     findings: list[str] = []
 
@@ -97,6 +102,7 @@ def audit_claim(study: Study, claim: Claim, results: Mapping[str, TrialResult]) 
         nonlocal raised
         found = _verdict(claim.check, corrupted)
         tried[kind] += 1
+        reached.add(found)
         if found == "error":
             raised += 1
         elif found != verdict:
@@ -121,6 +127,8 @@ def audit_claim(study: Study, claim: Claim, results: Mapping[str, TrialResult]) 
                 blind.pop()
         if isinstance(value, list) and value:
             attempt("empty", _with(results, path, []))
+            for shift in (_shift(value), -_shift(value)):
+                attempt("shift", _with(results, path, _mapped(value, partial(_moved, by=shift))))
     if blind and verdict == "holds":
         findings.append(f"a NaN passes in {', '.join(dict.fromkeys(blind))}")
     for name, change in (("NaN", _all_nan), ("nothing", _emptied)):
@@ -132,7 +140,9 @@ def audit_claim(study: Study, claim: Claim, results: Mapping[str, TrialResult]) 
             findings.append(f"it {verdict} if all it reads is {name}")
     if verdict == "holds" and not turned.total():
         findings.insert(0, "cannot fail: no corruption turns its verdict")
-    return Audited(study, claim, verdict, tried, turned, raised, tuple(findings))
+    return Audited(
+        study, claim, verdict, tried, turned, tuple(sorted(reached)), raised, tuple(findings)
+    )
 
 
 def _verdict(check: Check, results: Mapping[str, TrialResult]) -> str:
@@ -253,11 +263,19 @@ def _corrupted(entry: Any, column: Any) -> list[tuple[str, Any]]:
     """Other numbers, a NaN last."""
     if isinstance(entry, bool):
         return [("flip", not entry)]
-    size = max((abs(leaf) for _, leaf in _leaves(column) if _number(leaf)), default=0.0)
-    shift = 10 * (1 + size)
+    shift = _shift(column)
     base = entry if _number(entry) else 0.0
     moved = [("shift", base + shift), ("shift", base - shift)]
     return [*moved, *([("sign", -base)] if base else []), ("NaN", math.nan)]
+
+
+def _shift(column: Any) -> float:
+    """Ten times more than any number of the column is large."""
+    return 10 * (1 + max((abs(leaf) for _, leaf in _leaves(column) if _number(leaf)), default=0.0))
+
+
+def _moved(leaf: Any, by: float) -> Any:
+    return leaf + by if _number(leaf) else leaf
 
 
 def _number(leaf: Any) -> bool:

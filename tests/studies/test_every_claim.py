@@ -1,0 +1,140 @@
+"""Every study has the same rooms, and every claim runs, can be drawn and can fail, at its smallest."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minicosm.lab import Store
+from minicosm.lab.audit import audit
+from minicosm.studies import STUDIES
+
+CLAIMS = {claim.id: (study, claim) for study in STUDIES for claim in study.claims}
+SOURCES = Path(__file__).parents[2] / "src" / "minicosm"
+by_study = pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+
+
+def rooms(study):
+    return SOURCES / "studies" / study.name
+
+
+@pytest.mark.first
+@by_study
+def test_every_claim_runs_and_can_fail(study, tmp_path):
+    """Through the command line, as a user runs it: no trial, check or figure raises, no claim that is
+    registered to hold is refuted for being small, and no verdict outlives corrupted results."""
+    command = [sys.executable, "-m", "minicosm.cli", "check", study.name, "--profile", "smoke"]
+    run = subprocess.run(
+        [*command, "--json"],
+        env=os.environ | {"MINICOSM_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode in (0, 1), run.stderr[-3000:]
+    found = {item["claim"]: item for item in json.loads(run.stdout)}
+    assert list(found) == [claim.id for claim in study.claims]
+    assert not [item["error"] for item in found.values() if item["error"]]
+    registered = {name: item for name, item in found.items() if item["registered"] == "holds"}
+    assert not [name for name, item in registered.items() if item["verdict"] == "fails"]
+    pairs = [(study, claim) for claim in study.claims]
+    audited = audit(pairs, "smoke", 0, Store(tmp_path))
+    assert not {item.claim.id: item.findings for item in audited if item.findings}
+    given = {claim.id for claim in study.claims if claim.trials("smoke", 0)}
+    assert {
+        item.claim.id for item in audited
+    } == given  # the others wait for a user's model or text
+
+
+@by_study
+def test_a_study_is_of_a_size_that_one_can_read(study):
+    assert 25 <= len(study.claims) <= 60
+    assert 3 <= len(study.headlines) <= 6
+    assert set(study.headlines) <= {claim.id for claim in study.claims}
+
+
+@by_study
+def test_every_study_has_the_same_rooms(study):
+    for room in (
+        "study.py",
+        "trials.py",
+        "readings.py",
+        "claims",
+        "suites",
+        "experiments",
+        "figures",
+    ):
+        assert (rooms(study) / room).exists(), room
+
+
+def imports_of(file):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or ""), {alias.name for alias in node.names}
+
+
+@by_study
+def test_figures_readings_suites_and_experiments_know_no_claims(study):
+    for room in ("figures", "suites", "experiments", "readings.py", "trials.py"):
+        place = rooms(study) / room
+        for file in [place] if place.is_file() else place.rglob("*.py"):
+            for module, names in imports_of(file):
+                assert "claims" not in module.split(".") and "claims" not in names, file
+
+
+@by_study
+def test_claims_reduce_results_only_by_the_reducers(study):
+    bare = re.compile(r"(?<![.\w])(max|min|all|any)\(")
+    for file in (rooms(study) / "claims").rglob("*.py"):
+        lines = file.read_text().splitlines()
+        assert not [(file.name, line) for line in lines if bare.search(line)]
+
+
+def test_no_module_is_longer_than_one_reads_in_one_sitting():
+    long = [p for p in SOURCES.rglob("*.py") if len(p.read_text().splitlines()) > 400]
+    assert not long
+
+
+def test_every_claim_says_what_decides_it():
+    for claim_id, (_, claim) in CLAIMS.items():
+        assert claim.statement.endswith((".", "$")), claim_id
+        assert len(claim.criterion) > 20 and claim.source and claim.title, claim_id
+
+
+def test_every_erratum_has_a_class_and_names_its_correction():
+    for claim_id, (_, claim) in CLAIMS.items():
+        if claim.erratum:
+            assert claim.expected == "fails", claim_id
+            assert CLAIMS[claim.erratum.corrected_by][1].expected == "holds", claim_id
+
+
+def test_claims_without_trials_wait_for_something_that_a_user_gives():
+    for claim_id, (_, claim) in CLAIMS.items():
+        for profile in ("smoke", "laptop", "paper"):
+            if not claim.trials(profile, 0):
+                found = claim.check({})
+                assert found.verdict == "undecided", claim_id
+                assert "--set" in found.remark or "set " in found.remark, claim_id
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("theorem-3.3", "proposition-3.4", "claim-b.1", "lemma-c.1", "lemma-c.2", "theorem-3.6"),
+        *("proposition-d.1", "lemma-d.2", "claim-d.3", "lemma-d.4", "theorem-4.3", "theorem-4.6"),
+        *("theorem-d.6", "lemma-d.7", "proposition-d.8", "lemma-d.9", "claim-d.10"),
+        *("proposition-d.11", "claim-d.12", "lemma-d.13", "claim-d.14", "claim-d.15"),
+    ],
+)
+def test_every_numbered_statement_of_the_paper_on_tuning_is_claimed(name):
+    """By its id, or by its name in the source or statement of a claim that takes several together."""
+    spoken = name.replace("-", " ").title().replace(" D", " D").replace(" B", " B")
+    texts = [f"{c.source} {c.statement}" for i, (_, c) in CLAIMS.items() if i.startswith("tuning/")]
+    number = name.split("-")[1].upper()
+    assert f"tuning/{name}" in CLAIMS or [
+        t for t in texts if re.search(rf"\b{re.escape(number)}\b", t)
+    ], spoken
