@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minicosm.cli import main
-from minicosm.lab import Estimate, LabError, Outcome, Study, Trial, TrialResult
+from minicosm.lab import Erratum, Estimate, LabError, Outcome, Study, Trial, TrialResult
 from minicosm.lab.catalogue import select
 
 
@@ -49,8 +49,7 @@ def claims(study, expected_of_loaded="fails"):
         title="Dice are loaded",
         trials=shaped,
         expected=expected_of_loaded,
-        erratum="They are not.",
-        corrected_by="dice/mean-3.5",
+        erratum=Erratum("gap", "They are not.", "dice/mean-3.5"),
         **texts,
     )
     def loaded(results):
@@ -107,7 +106,7 @@ def test_one_when_a_verdict_differs_and_the_table_marks_it(run, monkeypatch):
     assert "registered as holds (!)" in " ".join(out.split())
 
 
-def test_one_when_a_trial_raises_with_its_traceback_only_on_request(run, monkeypatch, capsys):
+def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monkeypatch, capsys):
     def broken(config, progress):
         raise RuntimeError("the die fell off the table")
 
@@ -115,7 +114,7 @@ def test_one_when_a_trial_raises_with_its_traceback_only_on_request(run, monkeyp
     monkeypatch.setattr(sys.modules[__name__], "roll", broken)
     use(monkeypatch, dice())
     code, out, _ = run("check", "--profile", "smoke")
-    assert code == 1
+    assert code == 3
     assert "RuntimeError: the die fell off the table" in " ".join(out.split())
     with pytest.raises(SystemExit):
         main(["check", "--profile", "smoke", "--debug"])
@@ -147,6 +146,9 @@ def test_one_when_a_trial_raises_with_its_traceback_only_on_request(run, monkeyp
         (["check", "--set", "sides=4,x"], "option 'sides' is '4,x'; it must be whole numbers"),
         (["check", "--set", "sides=4,0"], "dice/loaded: sides is 0; it must be at least 1."),
         (["report", "--out", "/no/such/folder/book.html"], "cannot write"),
+        (["report", "--out", "/dev/null"], "cannot write /dev/null: it is no regular file."),
+        (["sample", "hmm", "--out", "/"], "cannot tell the format"),
+        (["audit", "--profile", "smoke"], "run them first: minicosm check --profile smoke"),
     ],
 )
 def test_bad_input_is_two_and_a_sentence(run, words, sentence):
@@ -211,7 +213,7 @@ def test_show_tells_everything_about_a_claim(run):
     run("check", "loaded", "--profile", "smoke")
     code, out, _ = run("show", "loaded", "--profile", "smoke")
     assert code == 0
-    for text in ("On Dice", "Decided by", "Erratum: They are not.", "dice/mean-3.5", "rolls: 150"):
+    for text in ("On Dice", "Decided by", "Erratum (gap): They are not.", "dice/mean-3.5", "rolls: 150"):
         assert text in out
     assert "minicosm check dice/loaded --profile smoke --seed 0" in out
 
@@ -276,6 +278,7 @@ def test_a_study_of_ones_own_is_a_file(run, tmp_path):
     [
         ("broken_study.py", "import no_such_module", "No module named 'no_such_module'"),
         ("empty_study.py", "", "no variable STUDY"),
+        ("ending_study.py", "raise SystemExit(0)", "SystemExit: 0"),
         ("json.py", "", "has the name of another module"),
     ],
 )
@@ -284,6 +287,21 @@ def test_a_file_without_a_study_is_a_sentence(run, tmp_path, name, source, sente
     code, _, err = run("check", str(tmp_path / name))
     assert code == 2
     assert sentence in err
+
+
+def test_help_of_what_is_no_command_is_help(run):
+    code, _, _ = run("foo", "--help")
+    assert code in (0, 2)
+
+
+def test_an_audit_prints_what_turned_each_verdict_and_what_it_found(run):
+    run("check", "--profile", "smoke")
+    code, out, _ = run("audit", "--profile", "smoke")
+    assert code == 1
+    assert max(map(len, out.splitlines())) <= 80
+    assert "dice/mean-3.5: cannot fail: no corruption turns its verdict" in out
+    code, out, _ = run("audit", "--profile", "smoke", "--json")
+    assert {item["claim"] for item in json.loads(out)} == {"dice/mean-3.5", "dice/loaded"}
 
 
 def test_report_prints_where_the_book_is(run, tmp_path):
@@ -296,7 +314,7 @@ def test_report_prints_where_the_book_is(run, tmp_path):
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["list"], ["show"], ["check"], ["report"], ["sample"], ["sample", "hmm"]],
+    [[], ["list"], ["show"], ["check"], ["audit"], ["report"], ["sample"], ["sample", "hmm"]],
 )
 def test_every_help_ends_with_an_example(run, words):
     code, out, _ = run(*words, "--help")

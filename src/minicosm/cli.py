@@ -8,7 +8,9 @@ Every command imports what it needs when it runs, so that `list` is immediate.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -334,6 +336,8 @@ EXAMPLES = {
 def main(argv: list[str] | None = None) -> None:
     """Entry point of the command `minicosm`; always ends by `SystemExit`."""
     words = sys.argv[1:] if argv is None else argv
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)  # as Ctrl-C: nothing is lost, workers end
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -410,6 +414,10 @@ def _compile_quickly() -> None:
     ):  # XLA ends the process at a flag that it does not know
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {flags}".strip()
+
+
+def _terminated(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def _require_seed(seed: int) -> None:

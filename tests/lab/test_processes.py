@@ -5,6 +5,8 @@ import os
 import signal
 import time
 
+import pytest
+
 
 def wait_for(condition, seconds=20.0):
     end = time.monotonic() + seconds
@@ -50,15 +52,20 @@ def test_ctrl_c_says_what_is_kept_and_how_to_go_on(start, tmp_path):
         assert "Traceback" not in err
 
 
-def test_workers_of_a_killed_run_end_too(start, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_of_a_killed_run_end_too(start, tmp_path, number):
+    """Also those that never say how far they are."""
     log = tmp_path / "log"
     log.mkdir()
-    slow = {"TOY_LOG": str(log), "TOY_PAUSE": "1.0"}
+    slow = {"TOY_LOG": str(log), "TOY_PAUSE": "400"}
     process = start("check", "--profile", "laptop", "--jobs", "2", **slow)
     wait_for(lambda: len(list(log.iterdir())) >= 2)
     workers = {int(p.name.split("-")[1]) for p in log.iterdir()}
-    process.kill()
-    process.wait()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert "Traceback" not in err
+    if number == signal.SIGTERM:
+        assert process.returncode == 130 and "the same command continues" in err
 
     def gone(pid):
         try:

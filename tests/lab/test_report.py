@@ -95,7 +95,7 @@ def test_verdicts_of_older_code_are_marked(store, study, pairs, tmp_path, monkey
 
 
 def test_a_book_that_cannot_be_written_is_one_sentence(store, study, tmp_path):
-    with pytest.raises(LabError, match="No such file or directory"):
+    with pytest.raises(LabError, match="there is no folder"):
         write_report(store, [study], "smoke", tmp_path / "none" / "book.html")
 
 

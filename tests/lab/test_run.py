@@ -65,7 +65,7 @@ def two_cores():
 
 @pytest.mark.usefixtures("two_cores")
 def test_workers_have_cores_of_their_own_and_one_that_dies_leaves_its_cores(store, study):
-    trials = {str(i): Trial(toy_study.sit, toy_study.Coin(1, i, pause=0.2)) for i in range(4)}
+    trials = {str(i): Trial(toy_study.sit, toy_study.Coin(1, i, pause=0.5)) for i in range(6)}
     fatal = {"fatal": Trial(toy_study.die, toy_study.Coin(1, 0))}
     seen = []
 
@@ -131,6 +131,7 @@ def test_a_worker_that_dies_is_named_and_replaced(store, study):
     dead, good = check([(study, dying), (study, claim("good", trials))], "smoke", 0, store, jobs=2)
     assert "'coins/dying victim'" in dead.error.sentence
     assert "killed by SIGKILL" in dead.error.sentence
+    assert dead.error.sentence.endswith("twice")
     assert good.outcome.numbers == {"trials": 4}
 
 
@@ -213,7 +214,7 @@ def test_ray_runs_the_same_trials_into_the_same_store(store, study, pairs, log):
     *checked, bad, dead, fallen = check(selection, "smoke", 0, store, executor="ray", jobs=2)
     assert [c.outcome.verdict for c in checked] == ["holds", "fails", "undecided"]
     assert bad.error.sentence == "trial 'coins/crash crash': RuntimeError: the coin rolled away"
-    assert dead.error.sentence.startswith("trial 'coins/die victim': WorkerCrashedError")
+    assert dead.error.sentence == "trial 'coins/die victim': its worker on Ray died, twice"
     assert log() == 3
     assert fallen.error.sentence.endswith("the coin rolled away")
     (risen,) = check([(study, climb)], "smoke", 0, store, executor="ray")

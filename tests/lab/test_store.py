@@ -1,5 +1,6 @@
 """The store: exact round trips, stable addresses, and nothing lost to corruption."""
 
+import json
 import os
 import time
 from dataclasses import dataclass, replace
@@ -216,3 +217,33 @@ def test_verdict_files_of_ids_with_dots_do_not_clash(store):
     store.save_verdict("smoke", "a/theorem-3.3", {}, None)
     assert store.load_verdict("smoke", "a/theorem-3.3") == ({}, None)
     assert not list(store.path.rglob(".new-*"))
+
+
+def test_a_sealed_record_of_another_version_is_corrupt_and_named(store):
+    from minicosm.lab.encoding import canonical
+    from minicosm.lab.store import _sha256
+
+    trial = Trial(toy_study.toss, toy_study.Coin(3, 0))
+    key = address("coins", "v", trial)
+    store.prepare()
+    for change in ({"seconds": "soon"}, {"numbers": [1]}, {"seconds": None}, {"address": 3}, "all"):
+        store.save(key, trial, TrialResult({"x": 1}), 1.0)
+        (file,) = store.path.glob("trials/*/result.json")
+        record = json.loads(file.read_text())["record"]
+        record = {} if change == "all" else {**record, **change}
+        seal = _sha256(canonical(record).encode())
+        file.write_text(json.dumps({"sha256": seal, "record": record}))
+        assert store.load(key) is None, change
+    assert len(list((store.path / "corrupt").iterdir())) == 5
+
+
+def test_a_figure_that_was_changed_is_not_shown(store):
+    warned = []
+    store.warn = warned.append
+    store.prepare()
+    store.save_verdict("smoke", "coins/fair", {"verdict": "holds"}, "<svg></svg>")
+    assert store.load_verdict("smoke", "coins/fair")[1] == "<svg></svg>"
+    (file,) = store.path.glob("verdicts/smoke/*.svg")
+    file.write_text("<svg><script>alert(1)</script></svg>")
+    assert store.load_verdict("smoke", "coins/fair")[1] is None
+    assert "is not the one that was drawn" in warned[0]

@@ -47,7 +47,7 @@ def test_a_trial_has_its_own_folder_until_it_is_stored(store, study, jobs):
     assert list(folder.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize(("fall", "jobs"), [("raise", 1), ("raise", 2), ("die", 2)])
+@pytest.mark.parametrize(("fall", "jobs"), [("raise", 1), ("raise", 2)])
 def test_a_trial_that_fell_goes_on_where_it_was(store, study, fall, jobs):
     selection = ladder(study, Trial(toy_study.climb, toy_study.Ladder(fall=fall)))
     (item,) = check(selection, "smoke", 0, store, jobs=jobs)
@@ -55,6 +55,13 @@ def test_a_trial_that_fell_goes_on_where_it_was(store, study, fall, jobs):
     assert left(store) == ["0", "1"]
     (item,) = check(selection, "smoke", 0, store, jobs=jobs)
     assert item.outcome.numbers["start"] == 2
+    assert left(store) == []
+
+
+def test_a_trial_whose_worker_died_is_tried_again_where_it_was(store, study):
+    selection = ladder(study, Trial(toy_study.climb, toy_study.Ladder(fall="die")))
+    (item,) = check(selection, "smoke", 0, store, jobs=2)
+    assert item.error is None and item.outcome.numbers["start"] == 2
     assert left(store) == []
 
 

@@ -85,7 +85,7 @@ def load_study(path: Path) -> Study:
         sys.path.insert(0, folder)
     try:
         module = importlib.import_module(path.stem)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise LabError(f"cannot import {path}: {type(error).__name__}: {error}.") from error
     if not (module.__file__ and path.samefile(module.__file__)):
         raise LabError(f"{path} has the name of another module; give the file another name.")

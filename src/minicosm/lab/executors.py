@@ -15,10 +15,11 @@ import multiprocessing.connection
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -136,13 +137,15 @@ class Worker:
         context = mp.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, cores, limit), daemon=True)
-        process.start()
+        with _without_ctrl_c():
+            process.start()
         theirs.close()
         return cls(process, ours, cores)
 
 
 def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[Ended, None, None]:
-    """Spawned processes, each running one trial after another; one that dies is replaced.
+    """Spawned processes, each running one trial after another; one that dies is replaced, and its trial
+    is tried once more.
 
     Workers are kept from trial to trial because starting one costs the import and the
     compilations of everything that the trials use. Each has its own share of the cores, and forgets
@@ -152,6 +155,7 @@ def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[
     waiting = list(reversed(jobs))
     busy: dict[Any, tuple[Worker, Job, float]] = {}  # pipe -> (worker, job, start)
     idle: list[Worker] = []
+    died: set[str] = set()  # addresses of trials whose worker died once
     shares = _shares(min(workers, len(jobs)))  # of workers that are not there yet
     try:
         while waiting or busy:
@@ -179,7 +183,13 @@ def _in_workers(jobs: Sequence[Job], workers: int, report: Report) -> Generator[
                     del busy[pipe]
                     shares.append(worker.cores)
                     death = _death(worker.process.exitcode)
-                    yield Ended(job, death, time.perf_counter() - start)
+                    if job.address not in died:
+                        died.add(job.address)
+                        waiting.append(replace(job, fresh=False))
+                        report(job.name, 0, 0, f"{death.sentence}; trying again")
+                        continue
+                    sentence = f"{death.sentence}, twice"
+                    yield Ended(job, Failure(sentence), time.perf_counter() - start)
                     continue
                 if kind == "progress":
                     report(job.name, *message)
@@ -232,9 +242,43 @@ def _forget(limit: int) -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+@contextlib.contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """A process started here meets no Ctrl-C until it says so; for this one it comes afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with(parent: int) -> None:
+    """Let this process die with its parent, at once and whatever it is doing."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _work(pipe: Any, cores: frozenset[int], limit: int) -> None:
     """The loop of a worker process. It ends when the other side of the pipe is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+    if (above := mp.parent_process()) is not None and above.pid is not None:
+        _end_with(above.pid)
     if cores:  # before any thread is started
         os.sched_setaffinity(0, cores)
 
@@ -279,6 +323,7 @@ def _on_ray(
     remote = ray.remote(num_cpus=1, max_retries=0)(_ray_trial)
     waiting = list(reversed(jobs))
     running: dict[Any, tuple[Job, float]] = {}
+    died: set[str] = set()
     path: Mapping[str, Any] = {"env_vars": {"PYTHONPATH": ":".join(filter(None, sys.path))}}
     try:
         while waiting or running:
@@ -291,6 +336,14 @@ def _on_ray(
             job, start = running.pop(task)
             try:
                 outcome, seconds = ray.get(task)
+            except ray.exceptions.WorkerCrashedError:
+                if job.address not in died:
+                    died.add(job.address)
+                    waiting.append(replace(job, fresh=False))
+                    report(job.name, 0, 0, "its worker on Ray died; trying again")
+                    continue
+                outcome = Failure("its worker on Ray died, twice")
+                seconds = time.perf_counter() - start
             except ray.exceptions.RayError as error:
                 outcome, seconds = Failure.of(error), time.perf_counter() - start
             yield Ended(job, outcome, seconds)

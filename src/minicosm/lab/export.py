@@ -7,9 +7,11 @@ first line of a `.jsonl` under the key `metadata`, in an `.npz` as the string ar
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import time
 import uuid
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minicosm.lab.claims import LabError
+from minicosm.lab.store import LEFTOVER_SECONDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,8 +32,9 @@ Chunk = Mapping[str, "np.ndarray"]
 
 def export(path: Path | str, chunks: Iterable[Chunk], metadata: Mapping[str, Any]) -> None:
     """Write the chunks, one below the other, in the format that the ending of `path` names."""
-    target = Path(path)
+    target = writable(path)
     require_format(target)
+    _remove_leftovers(target.parent)
     writer = {".parquet": _parquet, ".jsonl": _jsonl, ".npz": _npz}[target.suffix]
     new = target.with_name(f".new-{uuid.uuid4().hex}")
     try:
@@ -46,10 +50,31 @@ def require_format(path: Path) -> None:
     """Say so at once, before anything is computed, if the file could not be written."""
     if path.suffix not in FORMATS:
         raise LabError(f"cannot tell the format of {path}; it must end in {', '.join(FORMATS)}.")
-    if not path.parent.is_dir():
+    writable(path)
+
+
+def writable(path: Path | str) -> Path:
+    """The file that a path means, links followed; `LabError` if none could be put there.
+
+    Files appear by one rename, which would also put one in the place of a device.
+    """
+    path = Path(path)
+    target = path.resolve()
+    if not target.parent.is_dir():
         raise LabError(f"cannot write {path}: there is no folder {path.parent}.")
-    if path.is_dir():
+    if target.is_dir():
         raise LabError(f"cannot write {path}: it is a folder.")
+    if target.exists() and not target.is_file():
+        raise LabError(f"cannot write {path}: it is no regular file.")
+    return target
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what a killed process was writing here, once it is surely not being written."""
+    for new in folder.glob(".new-" + "[0-9a-f]" * 32 + "*"):
+        with contextlib.suppress(OSError):
+            if time.time() - new.stat().st_mtime > LEFTOVER_SECONDS:
+                shutil.rmtree(new) if new.is_dir() else new.unlink()
 
 
 def _parquet(path: Path, chunks: Iterable[Chunk], metadata: str) -> None:

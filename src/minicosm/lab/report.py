@@ -15,6 +15,7 @@ from typing import Any
 from minicosm.lab.catalogue import command
 from minicosm.lab.claims import ERRATUM_CLASSES, VERDICTS, Claim, LabError, ProfileName, Study
 from minicosm.lab.estimates import Estimate
+from minicosm.lab.export import writable
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import interval, number, seconds
 from minicosm.lab.run import Checked, recall
@@ -60,8 +61,8 @@ def write_report(
     store: Store, studies: Sequence[Study], profile: ProfileName, out: Path | str
 ) -> None:
     """Write the lab book of the last verdicts at a profile; it replaces `out` by one rename."""
+    out = writable(out)
     page = render(store, studies, profile)
-    out = Path(out)
     new = out.with_name(f".new-{uuid.uuid4().hex}")
     try:
         new.write_text(page, encoding="utf-8")

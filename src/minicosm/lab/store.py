@@ -185,7 +185,8 @@ class Store:
                 figure.unlink(missing_ok=True)
             else:
                 _write_atomically(figure, svg)
-            _write_atomically(path, _sealed(encode(record)))
+            seal = None if svg is None else _sha256(svg.encode())
+            _write_atomically(path, _sealed(encode({**record, "svg": seal})))
 
     def load_verdict(
         self, profile: ProfileName, claim: str
@@ -195,6 +196,8 @@ class Store:
         with self._clearly("read"):
             try:
                 record = decode(_unsealed(path))
+                if not isinstance(record, dict):
+                    raise Corrupt(f"its {path.name} is of another version")
             except FileNotFoundError:
                 return None
             except Corrupt as problem:
@@ -203,6 +206,12 @@ class Store:
             try:
                 svg = figure.read_text(encoding="utf-8")
             except (FileNotFoundError, UnicodeDecodeError):
+                svg = None
+            seal = record.pop("svg", None)
+            if svg is not None and seal != _sha256(svg.encode()):
+                self.warn(
+                    f"the figure {figure} is not the one that was drawn; check the claim again."
+                )
                 svg = None
             return record, svg
 
@@ -225,10 +234,16 @@ class Store:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as problem:
             missing = Path(str(problem.filename)).name
             raise Corrupt(f"its file {missing} is missing") from None
-        if _sha256(arrays) != record["arrays"]:
+        except (KeyError, TypeError):
+            raise Corrupt("its result.json is of another version") from None
+        if _sha256(arrays) != record.get("arrays"):
             raise Corrupt("its arrays.npz has the wrong checksum")
-        result = TrialResult(decode(record["numbers"]), read_arrays(folder / "arrays.npz"))
-        return Kept(result, float(record["seconds"]))
+        try:
+            numbers, seconds = decode(record["numbers"]), float(record["seconds"])
+            result = TrialResult({**numbers}, read_arrays(folder / "arrays.npz"))
+        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
+            raise Corrupt("its result.json is of another version") from None
+        return Kept(result, seconds)
 
     def _set_aside(self, path: Path, problem: str) -> None:
         aside = self.path / "corrupt" / f"{path.name}-{uuid.uuid4().hex[:8]}"

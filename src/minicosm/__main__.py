@@ -1,0 +1,5 @@
+"""`python -m minicosm` is the command `minicosm`."""
+
+from minicosm.entry import main
+
+main()
