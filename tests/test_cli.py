@@ -213,7 +213,13 @@ def test_show_tells_everything_about_a_claim(run):
     run("check", "loaded", "--profile", "smoke")
     code, out, _ = run("show", "loaded", "--profile", "smoke")
     assert code == 0
-    for text in ("On Dice", "Decided by", "Erratum (gap): They are not.", "dice/mean-3.5", "rolls: 150"):
+    for text in (
+        "On Dice",
+        "Decided by",
+        "Erratum (gap): They are not.",
+        "dice/mean-3.5",
+        "rolls: 150",
+    ):
         assert text in out
     assert "minicosm check dice/loaded --profile smoke --seed 0" in out
 

@@ -133,7 +133,7 @@ STUDY = Study("ladders", "Ladders", "me", "Mine.")
 
 @STUDY.claim(
     id="ladders/up", title="", source="", statement="", criterion="",
-    trials=lambda profile, seed: {"ladder": Trial(climb, Ladder(rungs=20, pause=0.1))},
+    trials=lambda profile, seed: {"ladder": Trial(climb, Ladder(rungs=12, pause=0.08))},
 )
 def check(results):
     return Outcome("holds", results["ladder"].numbers)
@@ -155,7 +155,7 @@ def test_a_stopped_command_continues_inside_the_trial(start, tmp_path, number, j
     process.send_signal(number)
     process.wait(timeout=20)
     climbed = len(left(store))
-    assert 3 <= climbed < 20
+    assert 3 <= climbed < 12
     out, err = start(*words).communicate(timeout=60)
     (record,) = json.loads(out)
     assert record["numbers"]["start"] >= climbed, err
