@@ -148,7 +148,10 @@ def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monke
         (["report", "--out", "/no/such/folder/book.html"], "cannot write"),
         (["report", "--out", "/dev/null"], "cannot write /dev/null: it is no regular file."),
         (["sample", "hmm", "--out", "/"], "cannot tell the format"),
-        (["audit", "--profile", "smoke"], "run them first: minicosm check --profile smoke"),
+        (
+            ["audit", "--profile", "smoke"],
+            "check them first, by minicosm check with --profile smoke",
+        ),
     ],
 )
 def test_bad_input_is_two_and_a_sentence(run, words, sentence):

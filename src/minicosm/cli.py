@@ -30,7 +30,10 @@ Studies = Annotated[
 ]
 Profile = Annotated[
     ProfileName,
-    arg(help="How large: smoke (seconds), laptop (minutes on two cores), paper (for a GPU)."),
+    arg(
+        help="How large: smoke (a minute a study), laptop (about an hour a study on two cores), "
+        "paper (for a GPU)."
+    ),
 ]
 
 

@@ -78,6 +78,17 @@ def test_a_nan_that_passes_is_named(judge):
     assert "a NaN passes in s.error" in findings or "if all it reads is NaN" in findings
 
 
+def test_a_nan_that_passes_at_one_entry_is_named_whatever_the_others_do():
+    for passed, caught in ((0, 1), (1, 0)):
+
+        def judge(results, passed=passed, caught=caught):
+            errors = [*column(results), 0, 0, 0]
+            broken = errors[passed] > 5 or math.isnan(errors[caught])
+            return Outcome("fails" if broken else "holds", {})
+
+        assert "a NaN passes in s.error" in of(judge).findings
+
+
 def test_what_stands_on_nothing_is_named():
     def judge(results):
         proper = all(e <= 1 for e in column(results))  # true of nothing
@@ -113,7 +124,7 @@ def test_a_check_that_raises_is_counted_and_no_verdict():
 
 
 def test_stored_results_are_audited_and_the_lab_book_knows(store, study, pairs):
-    with pytest.raises(LabError, match="run them first: minicosm check --profile smoke"):
+    with pytest.raises(LabError, match="check them first, by minicosm check with --profile smoke"):
         audit(pairs, "smoke", 0, store)
     check(pairs, "smoke", 0, store)
     audited = audit(pairs, "smoke", 0, store)

@@ -54,6 +54,9 @@ def test_worlds_out_of_scope_do_not_count_and_alone_decide_nothing():
 def test_a_stored_truth_value_does_not_outweigh_its_number():
     lying = replace(identity(0.0), error=math.nan)
     assert lying.holds and holds("S")(results(lying)).verdict == "fails"
+    assert holds("S")(results(replace(lying, error=0.5))).verdict == "fails"
+    slack = replace(Theorem.inequality("S", 1.0), slack=-1.0)
+    assert slack.holds and holds("S")(results(slack)).verdict == "fails"
     missing = replace(identity(0.0), holds=None)
     assert holds("S")(results(missing)).verdict == "undecided"
 

@@ -82,7 +82,7 @@ def audit(
     if not done:
         raise LabError(
             f"no results of these claims are stored at profile {profile} and seed {seed}; "
-            f"run them first: minicosm check --profile {profile} --seed {seed}"
+            f"check them first, by minicosm check with --profile {profile} --seed {seed}."
         )
     return done
 
@@ -113,18 +113,15 @@ def audit_claim(study: Study, claim: Claim, results: Mapping[str, TrialResult]) 
     for path in paths:
         value = _at(results, path)
         for index in _entries(value):
-            decisive = False
-            entry = _entry(value, index)
-            for kind, other in _corrupted(entry, value):
-                found = attempt(kind, _with(results, path, _replaced(value, index, other)))
-                if kind != "NaN":
-                    decisive |= found not in (verdict, "error")
-                elif found == verdict:
-                    blind.append(".".join(path[2:]))
-                if tried.total() >= MOST:
-                    break
-            if not decisive and blind and blind[-1] == ".".join(path[2:]):
-                blind.pop()
+            if tried.total() >= MOST:
+                break
+            found = {
+                (kind, i): attempt(kind, _with(results, path, _replaced(value, index, other)))
+                for i, (kind, other) in enumerate(_corrupted(_entry(value, index), value))
+            }
+            passes = any(kind == "NaN" and v == verdict for (kind, _), v in found.items())
+            if passes and not set(found.values()) <= {verdict, "error"}:
+                blind.append(".".join(path[2:]))
         if isinstance(value, list) and value:
             attempt("empty", _with(results, path, []))
             for shift in (_shift(value), -_shift(value)):
@@ -135,8 +132,8 @@ def audit_claim(study: Study, claim: Claim, results: Mapping[str, TrialResult]) 
         everything: Mapping[str, TrialResult] = results
         for path in paths:
             everything = _with(everything, path, change(_at(results, path)))
-        found = attempt("NaN" if name == "NaN" else "empty", everything) if paths else ""
-        if found == verdict != "undecided":
+        after = attempt("NaN" if name == "NaN" else "empty", everything) if paths else ""
+        if after == verdict != "undecided":
             findings.append(f"it {verdict} if all it reads is {name}")
     if verdict == "holds" and not turned.total():
         findings.insert(0, "cannot fail: no corruption turns its verdict")

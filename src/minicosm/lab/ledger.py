@@ -168,15 +168,12 @@ def _judged(found: Rows, named: bool) -> Outcome:
     applied = _applied(found)
     of = f" of {found.name}" if named else ""
     numbers: dict[str, Any] = {}
-    broken = False
     for column, label, reduce in (
         ("error", "largest error", worst),
         ("slack", "least slack", least),
     ):
         if column in found:
-            values = [row[column] for row in applied]
-            numbers[label + of] = reduce(values)
-            broken |= any(map(_is_nan, values))
+            numbers[label + of] = reduce([row[column] for row in applied])
     numbers["worlds" + of] = len(applied)
     if len(applied) < found.count:
         numbers["worlds left out" + of] = found.count - len(applied)
@@ -188,8 +185,15 @@ def _judged(found: Rows, named: bool) -> Outcome:
         return Outcome(
             "undecided", numbers, remark=f"No world meets the conditions of {found.name}."
         )
-    right = all(row["holds"] is True for row in applied) and not broken
-    return Outcome("holds" if right else "fails", numbers)
+    return Outcome("holds" if all(map(_right, applied)) else "fails", numbers)
+
+
+def _right(row: Mapping[str, Any]) -> bool:
+    """Whether a row says that its statement holds, and its numbers say so too."""
+    error, slack, tolerance = (row.get(name) for name in ("error", "slack", "tolerance"))
+    if row["holds"] is not True or tolerance is None:
+        return row["holds"] is True and not _is_nan(error) and not _is_nan(slack)
+    return (error is None or error <= tolerance) and (slack is None or slack >= -tolerance)
 
 
 def _is_nan(value: Any) -> bool:
