@@ -84,6 +84,7 @@ def _parsed(words: list[str]) -> Any:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
             return tyro.cli(
                 Command,
+                prog="minicosm",
                 args=words,
                 config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
             )
