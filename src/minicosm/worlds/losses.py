@@ -9,6 +9,7 @@ from jaxtyping import Float, PRNGKeyArray
 from scipy import stats
 
 from .arrays import check_count
+from .world import MaskedWorld, World
 
 
 class Interval(NamedTuple):
@@ -20,7 +21,9 @@ class Interval(NamedTuple):
     count: int  # type: ignore[assignment]
 
 
-def entropy_rate(world: Any, key: PRNGKeyArray, *, length: int = 256, count: int = 256) -> Interval:
+def entropy_rate(
+    world: World, key: PRNGKeyArray, *, length: int = 256, count: int = 256
+) -> Interval:
     """`E[-log P(X_{1:T})] / T` in nats per token: the optimal causal loss at length T."""
     check_count("length", length)
     check_count("count", count, least=2)
@@ -34,7 +37,12 @@ def entropy_rate(world: Any, key: PRNGKeyArray, *, length: int = 256, count: int
 
 
 def masked_loss(
-    world: Any, key: PRNGKeyArray, *, rate: float = 0.15, length: int = 128, count: int = 256
+    world: MaskedWorld,
+    key: PRNGKeyArray,
+    *,
+    rate: float = 0.15,
+    length: int = 128,
+    count: int = 256,
 ) -> Interval:
     """The optimal masked loss: mean of `-log P(X_i | visible)` over masked positions, in nats.
 
