@@ -205,7 +205,7 @@ def test_vgb_by_proposals_has_the_same_law():
 
 
 def test_vgb_that_holds_on_reject():
-    """Also that a larger envelope is another walk, and one that is too small is told."""
+    """Also that a larger envelope is another walk, and one that is too small is an error."""
     children = [
         (u, 3 * u + 1 + a) for u in range(13) for a in range(3)
     ]  # of strings up to two tokens
@@ -391,7 +391,7 @@ def test_no_valid_completion():
     ):
         trace = draw(sampler, IMPOSSIBLE, count=FEW)
         assert (trace.status == Status.FAILED).all() and (trace.calls <= 40).all()
-        assert "accepts no token behind the first 0" in trace.explain(0)
+        assert "accepts no token after the first 0" in trace.explain(0)
         assert "if the verifier is exact, the prompt has no valid completion" in trace.explain(0)
 
 

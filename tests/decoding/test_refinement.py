@@ -16,7 +16,7 @@ V, S, T, K, STEPS = 5, 3, 6, 2, 5
 
 
 class Table(eqx.Module):
-    """Logits of place t: tables of the token there, of its left neighbour (not behind the end), of the
+    """Logits of place t: tables of the token there, of its left neighbour (not after the end), of the
     source and of the place. Causal: of the token before and the one before that."""
 
     here: jax.Array

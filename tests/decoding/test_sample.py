@@ -44,7 +44,7 @@ def test_strings_do_not_depend_on_the_batch():
     assert not np.array_equal(whole.tokens, other.tokens)
 
 
-def test_prompts_of_different_lengths_are_read_behind_their_own_end():
+def test_prompts_of_different_lengths_are_read_after_their_own_end():
     prompts = np.array([[0, 1, 0], [0, 99, -5], [7, 7, 7], [1, 1, 9]] * 2)
     sizes = np.array([3, 1, 0, 2] * 2)
     trace = draw(Ancestral(temperature=0.0), None, prompts, prompt_lengths=sizes)
@@ -74,7 +74,7 @@ def test_a_complete_prompt_costs_nothing():
     assert np.array_equal(trace.tokens, prompts)
 
 
-def test_an_erased_prompt_is_told():
+def test_an_erased_prompt_is_reported():
     low = np.zeros(NODES)
     prompts = np.array([[0, 1]] * 8)
     settings = Backtracking(quota=1, stride=2, check_prompt=True, erasable_prompt=2, record=2)

@@ -109,7 +109,7 @@ def test_a_probe_reads_the_state_of_the_last_token():
     assert len(fired) > 10
 
     def score(strings, lengths):
-        """On whole strings, in NumPy behind the residual stream."""
+        """On whole strings, in NumPy after the residual stream."""
         ids = np.concatenate([np.full((len(strings), 1), 4), np.maximum(strings, 0)], 1)
         streams = jax.jit(jax.vmap(lambda t: model.trace(t).hidden[1]))(ids)
         x = np.asarray(streams)[np.arange(len(ids)), lengths]

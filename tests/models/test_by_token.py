@@ -69,7 +69,7 @@ def test_a_search_that_remembers_finds_what_one_that_reads_again_finds(name, see
 
 
 @pytest.mark.usefixtures("unchecked_types")
-def test_bad_input_is_told_in_a_sentence():
+def test_bad_input_is_named_in_a_sentence():
     model = Translator(CONFIGS["learned, positional, tied"], key=jax.random.key(0))
     with pytest.raises(ValueError, match="7 positions"):
         model.by_token(2, 6)

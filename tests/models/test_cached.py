@@ -66,7 +66,7 @@ CONFIGS = [
 
 
 def laws(generator, tokens, back):
-    """Read the tokens; go back by `back[i]` tokens behind token i; all laws on the way."""
+    """Read the tokens; go back by `back[i]` tokens after token i; all laws on the way."""
 
     def step(carry, now):
         memory, n = carry
@@ -90,7 +90,7 @@ def test_equals_the_whole_string_also_after_going_back(config):
     tokens = draw.integers(0, 5, (3, 14)).astype(np.int32)
     back = np.zeros((3, 14), np.int32)
 
-    wanted = np.zeros((3, 14, 9), np.int32)  # the string that each law stands behind, padded
+    wanted = np.zeros((3, 14, 9), np.int32)  # the string that each law comes after, padded
     lengths = np.zeros((3, 14), int)
     for row in range(3):
         string: list[int] = []
@@ -132,14 +132,14 @@ def test_equals_the_whole_string_also_after_going_back(config):
 
 @pytest.mark.parametrize("config", CONFIGS[:2], ids=lambda config: config.positions)
 def test_a_prompt_read_in_one_pass(config):
-    """The laws and states behind all its prefixes, and behind one token more."""
+    """The laws and states after all its prefixes, and after one token more."""
     model = Transformer(config, key=jax.random.key(1))
     generator = CachedTransformer(model, start=2, keep=(0, config.layers))
     string = np.random.default_rng(0).integers(0, 5, 7).astype(np.int32)
 
     @jax.jit
     def both(string):
-        memory = generator.begin_behind(8, string[1:6])
+        memory = generator.begin_after(8, string[1:6])
         memory = generator.read(memory, jnp.int32(5), string[6])
         trace = model.trace(string)
         last = trace.hidden[-1]
@@ -164,6 +164,6 @@ def test_bad_input():
         CachedTransformer(model, start=7)
     with pytest.raises(ValueError, match=r"keep has layer 3; this model has the layers 0\.\.2"):
         CachedTransformer(model, start=0, keep=(3,))
-    with pytest.raises(ValueError, match="room for 9 tokens behind the start token"):
+    with pytest.raises(ValueError, match="room for 9 tokens after the start token"):
         CachedTransformer(model, start=0).begin(9)
     assert CachedTransformer(model, start=0).context == 8

@@ -85,7 +85,7 @@ def test_distances_fall_into_the_buckets_of_t5(causal):
 
 
 @pytest.mark.usefixtures("unchecked_types")
-def test_bad_input_is_told_in_a_sentence():
+def test_bad_input_is_named_in_a_sentence():
     with pytest.raises(ValueError, match="needs a length predictor"):
         TranslatorConfig(4, lengths=0)
     with pytest.raises(ValueError, match="only 8 positions"):

@@ -56,7 +56,7 @@ def test_a_layer_is_its_formula(name):
         np.testing.assert_allclose(model.trace(tokens).logits, expected, atol=1e-10)
 
 
-def test_a_residual_behind_the_norm_adds_the_stream():
+def test_a_residual_after_the_norm_adds_the_stream():
     plain, more = (
         drawn(variants.gpt2(4, width=6, layers=1, norm_residual=on)) for on in (False, True)
     )

@@ -14,7 +14,7 @@ import pytest
 from runs import alone, arrays, ensemble
 
 from minicosm.training import Stopped, fit
-from minicosm.training.checkpoint import Progress, load, save
+from minicosm.training.checkpoint import RunState, load_run, save_run
 
 RUNS = Path(__file__).with_name("runs.py")
 
@@ -112,8 +112,8 @@ def test_every_kind_of_array_survives_the_file(tmp_path):
     learned = {"half": jnp.arange(3, dtype=jnp.bfloat16) / 7, "whole": jnp.asarray(5)}
     state = (jax.random.split(jax.random.key(3), 2), jnp.zeros((0, 2)))
     history = {"step": np.array([4]), "loss": np.array([np.nan])}
-    save(tmp_path / "a.npz", "run", Progress(learned, state, history, 4))
-    found = load(tmp_path / "a.npz", "run", learned, state)
+    save_run(tmp_path / "a.npz", "run", RunState(learned, state, history, 4))
+    found = load_run(tmp_path / "a.npz", "run", learned, state)
     assert found.step == 4 and np.isnan(found.history["loss"]).all()
     for a, b in zip(jax.tree.leaves(found[:2]), jax.tree.leaves((learned, state)), strict=True):
         assert a.dtype == b.dtype and bool(jnp.all(a == b))

@@ -117,7 +117,7 @@ def test_the_note_holds_losses_speed_and_time_left():
 
 
 def test_gradients_are_clipped_by_their_norm_over_all_parameters():
-    """Behind the clipping both gradients are (.6, .8), so AdamW does the same with them."""
+    """After the clipping both gradients are (.6, .8), so AdamW does the same with them."""
     start = {"a": jnp.zeros(1), "b": jnp.zeros(1)}
     optimiser = adamw(0.1, 10, 0, clip=1.0)
     first, second = (

@@ -68,7 +68,7 @@ def sample(
     """Continue every prompt by the sampler's rule.
 
     A string has at most `length` tokens, its prompt included (one number, or one for each row), and
-    is complete at that length or at the token `end`. Prompts may be padded behind `prompt_lengths`
+    is complete at that length or at the token `end`. Prompts may be padded after `prompt_lengths`
     with anything; they may be empty, shape (batch, 0). The same key gives the same strings whatever
     the batch and the chunks (up to the rounding of the generator): row i draws with the key
     `fold_in(key, i)`, and its step t with that key and t folded in.
@@ -102,7 +102,7 @@ def sample(
     # keep the others waiting.
     slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
     state: Any = None
-    found: Any = None
+    results: Any = None
     pace = math.inf  # seconds a step took last; the first segment is one step, which may compile
     while waiting < batch or live.any():
         free = np.flatnonzero(~live)
@@ -117,8 +117,8 @@ def sample(
             begun = begun._replace(own=_own(numbers, *shared[2:], each, bare))
             state = begun if not live.any() else _merge(mask, begun, state)
             live |= mask
-            if found is None:
-                found = _unfinished(_small(begun), tokens, sizes)
+            if results is None:
+                results = _unfinished(_small(begun), tokens, sizes)
         began = time.monotonic()
         late = began > deadline
         if not late:
@@ -133,15 +133,15 @@ def sample(
             raise ValueError(_sentence(fault, sampler))
         ended = live & (late | (small.status != Status.RUNNING))
         rows = slots[ended]
-        for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(small), strict=True):
+        for whole, part in zip(jax.tree.leaves(results), jax.tree.leaves(small), strict=True):
             whole[rows] = part[ended]
         live &= ~ended
         if progress is not None:
             progress(waiting - int(live.sum()), batch)
         if late:
             break
-    found.status[found.status == Status.RUNNING] = Status.BUDGET
-    return _trace(sampler, found, prompts, sizes)
+    results.status[results.status == Status.RUNNING] = Status.BUDGET
+    return _trace(sampler, results, prompts, sizes)
 
 
 def _small(state: r.Row) -> r.Row:
@@ -205,7 +205,7 @@ def _advance(sampler, generator, verifier, key, end, each, state, budget, segmen
         active = running & ~spent
         new = sampler.step(task, row, jax.random.fold_in(task.key, row.steps))
         new = r.add(new, steps=1)
-        # Memories need no choice: what a step writes there is behind the string.
+        # Memories need no choice: what a step writes there is after the string.
         parts = (x._replace(memory=None, judgement=None) for x in (new, row))
         kept = jax.tree.map(lambda a, b: jnp.where(active, a, b), *parts)
         kept = kept._replace(memory=new.memory, judgement=new.judgement)
@@ -285,8 +285,8 @@ def _sentence(fault: int, sampler: Sampler) -> str:
 
 
 def _trace(sampler: Sampler, rows: Any, prompts: Any, sizes: np.ndarray) -> Trace:
-    found = sampler.report(rows)
-    tokens, lengths = found.pop("tokens", rows.tokens), found.pop("lengths", rows.n)
+    own = sampler.report(rows)
+    tokens, lengths = own.pop("tokens", rows.tokens), own.pop("lengths", rows.n)
     tokens = np.where(np.arange(tokens.shape[1]) < lengths[:, None], tokens, PADDING)
     wide = min(prompts.shape[1], tokens.shape[1])
     mine = np.arange(wide) < sizes[:, None]
@@ -300,5 +300,5 @@ def _trace(sampler: Sampler, rows: Any, prompts: Any, sizes: np.ndarray) -> Trac
         backtracks=rows.backtracks,
         status=rows.status,
         prompt_preserved=same,
-        **found,
+        **own,
     )

@@ -124,7 +124,7 @@ class CliqueGibbs(eqx.Module):
 
 
 class CliqueParallel(eqx.Module):
-    """The independent parallel sampler of a clique with free spins beside it: state = spins."""
+    """The independent parallel sampler of a clique with free spins next to it: state = spins."""
 
     coupling: Float[AnyArray, ""]
     h: Float[AnyArray, " N"]
@@ -161,9 +161,9 @@ def smallest(keys: UInt32[Array, " n"], count: Int[Array, ""]) -> Bool[Array, " 
     if keys.shape[0] <= 32:
         return jnp.sum(keys[None, :] < keys[:, None], axis=1) < count
 
-    def narrow(i, found):
-        higher = found | (jnp.uint32(2**31) >> i.astype(jnp.uint32))
-        return jnp.where(jnp.sum(keys < higher) < count, higher, found)
+    def narrow(i, largest):
+        higher = largest | (jnp.uint32(2**31) >> i.astype(jnp.uint32))
+        return jnp.where(jnp.sum(keys < higher) < count, higher, largest)
 
     return (keys <= jax.lax.fori_loop(0, 32, narrow, jnp.uint32(0))) & (count > 0)
 

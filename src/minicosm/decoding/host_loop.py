@@ -33,7 +33,7 @@ class Reader(Protocol):
     """A model that has read the first n tokens of one string."""
 
     def read(self, tokens: Sequence[int]) -> None:
-        """Put tokens behind the string."""
+        """Put tokens after the string."""
         ...
 
     def back(self, n: int) -> None:

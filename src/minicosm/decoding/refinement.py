@@ -24,7 +24,7 @@ class Pass(NamedTuple):
     log_probs: Float[Array, " T"]
     """Of `tokens`, in this pass."""
     real: Bool[Array, " T"]
-    """False behind the hypothesis's length."""
+    """False after the hypothesis's length."""
     step: Int[Array, ""]
     """1 for the first pass."""
     steps: int
@@ -94,7 +94,7 @@ class Refinement(NamedTuple):
 
     @eqx.filter_jit
     def after(self, steps: int) -> "Refinement":
-        """What would have come out after at most so many passes."""
+        """What would have come out after at most `steps` passes."""
         S = self.outputs.shape[2]
         if not 1 <= steps <= S:
             raise ValueError(f"steps is {steps}; it must be from 1 to {S}")

@@ -95,7 +95,7 @@ class ActionLevelRejection(Draw):
         log_law, row = r.law(task, row)
         row = r.append(task, row, choose(numbers[0], jnp.exp(truncate(log_law, self))))
         score, row = r.score(task, row, probability=False)
-        row = r.blame(row, r.ABOVE_ENVELOPE, score > bound * r.ONE)
+        row = r.note_fault(row, r.ABOVE_ENVELOPE, score > bound * r.ONE)
         accepted = numbers[1] * bound < score
         return _settle(task, row, before, accepted, self.redraws)
 

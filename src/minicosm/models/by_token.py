@@ -22,8 +22,8 @@ class LayerPast(NamedTuple):
     source_keys: Float[Array, "H S D"]
     source_values: Float[Array, "H S D"]
     keys: Float[Array, "H D rowsK"]
-    """Of the K rows that were computed at every position, one position behind the other. They stand
-    behind D: attention in a batch then takes a third to a half of the time."""
+    """Of the K rows that were computed at every position, one position after the other. They stand
+    after D: attention in a batch then takes a third to a half of the time."""
     values: Float[Array, "H rowsK D"]
     placed: Float[Array, "H rowsK D"] | None
     """Values of positional attention."""
@@ -120,7 +120,7 @@ class TokenByToken(eqx.Module):
         mine: Bool[Array, "K rowsK"],
         bias: Float[Array, "H 1 rowsK"] | None,
     ) -> tuple[Float[Array, "K E"], LayerPast]:
-        """The new rows behind layer i, and what it remembers now."""
+        """The new rows after layer i, and what it remembers now."""
         part, before, after = self.model.config.part(1), past.layers[i], past.layers[i]
         first = at * self.targets  # of the new rows
 

@@ -120,7 +120,7 @@ class TransformerConfig:
 
     @classmethod
     def bert(cls, vocab: int, **fields: Any) -> Self:
-        """BERT's shape: post-norm, learned positions, GELU, tied output behind its transform."""
+        """BERT's shape: post-norm, learned positions, GELU, tied output after its transform."""
         shape: dict[str, Any] = {"norm": "post", "head_transform": True, "epsilon": 1e-12}
         return cls(vocab, **(shape | fields))
 

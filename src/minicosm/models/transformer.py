@@ -15,7 +15,7 @@ from .layers import ACTIVATIONS, Draws, Layer, Norm, dropout
 from .positions import sinusoids
 
 
-class Trace(NamedTuple):
+class TransformerTrace(NamedTuple):
     """What a Transformer computed on the way to its logits."""
 
     hidden: Float[Array, "layers+1 T E"]
@@ -200,7 +200,7 @@ class Transformer(eqx.Module):
         *,
         visible: Bool[AnyArray, "*rows T"] | None = None,
         key: PRNGKeyArray | None = None,
-    ) -> Trace:
+    ) -> TransformerTrace:
         """Residual streams, attention weights and logits of tokens (or of embeddings)."""
         inputs = inputs if hasattr(inputs, "dtype") else np.asarray(inputs)
         if len(inputs.shape) == 1:
@@ -217,7 +217,9 @@ class Transformer(eqx.Module):
 
         last, (streams, attention) = jax.lax.scan(step, start, (self.layers, keys))
         last = last if self.final_norm is None else self.final_norm(config, last)
-        return Trace(jnp.concatenate([start[None], streams]), attention, self.readout(last))
+        return TransformerTrace(
+            jnp.concatenate([start[None], streams]), attention, self.readout(last)
+        )
 
     def _start(self, embeddings, visible, key):
         """What the layers begin with: rows with positions, what may read what, and dropout keys."""

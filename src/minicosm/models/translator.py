@@ -38,7 +38,7 @@ class TranslatorConfig:
     mlp_width: int = 128
     causal: bool = False
     """A decoder that reads only what is before it and has a token `vocab` for start and end; without,
-    one that reads all positions and is told how long the target is."""
+    one that reads all positions and is given the length of the target."""
     positional_attention: bool = True
     """In decoder layers, attention whose queries and keys are learned vectors of the positions and whose
     values are the hidden states (of a causal decoder: of those before)."""
@@ -113,7 +113,7 @@ class Translator(eqx.Module):
     `encode` reads the source once; `decode` gives the logits of all target positions. A parallel
     decoder reads a guess of the whole target and says for every position which token stands there; a
     causal one reads the start token `vocab` and what follows, and says what comes next (`vocab` again
-    is the end). Padding stands behind the end of either side, has any token, and is not `visible`.
+    is the end). Padding stands after the end of either side, has any token, and is not `visible`.
     """
 
     embedding: Float[AnyArray, "*stack rows E"]
@@ -226,7 +226,7 @@ class Translator(eqx.Module):
         return logits if self.output_bias is None else logits + self.output_bias
 
     def by_token(self, targets: int, room: int) -> TokenByToken:
-        """A causal decoder that reads so many targets of a source at once, one token of each after the
+        """A causal decoder that reads `targets` targets of a source at once, one token of each after the
         other, and at most `room` tokens; it computes what `decode` does, every position once."""
         return TokenByToken(self, targets, room)
 

@@ -17,7 +17,7 @@ Tree = TypeVar("Tree")
 
 
 def check_mesh(mesh: Mesh, members: int | None) -> Mesh:
-    """The mesh with axes that the compiler may use freely, if it fits so many members (None: `fit`)."""
+    """The mesh with axes that the compiler may use freely, if it fits the members (None: `fit`)."""
     unknown = [name for name in mesh.axis_names if name not in (ENSEMBLE, BATCH)]
     if unknown:
         raise ValueError(

@@ -82,15 +82,15 @@ class Objective(eqx.Module):
         self, model: Any, key: PRNGKeyArray, step: Int[Array, ""] | int
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         keys = over_batch(jax.random.split(key, self.batch))
-        found = jax.vmap(lambda k: self.predictions(model, k))(keys)
-        q, p = found.log_laws, found.targets
+        predicted = jax.vmap(lambda k: self.predictions(model, k))(keys)
+        q, p = predicted.log_laws, predicted.targets
         if p is not None and self.exact:
             loss = -jnp.mean(_expected(p, q))
         else:
-            loss = -jnp.mean(jnp.take_along_axis(q, found.tokens[..., None], axis=-1))
+            loss = -jnp.mean(jnp.take_along_axis(q, predicted.tokens[..., None], axis=-1))
         metrics = {"tokens": jnp.asarray(self.batch * self.length, q.dtype)}
         if p is not None:
-            weights = found.measured / jnp.maximum(jnp.sum(found.measured), 1)
+            weights = predicted.measured / jnp.maximum(jnp.sum(predicted.measured), 1)
             distance = jnp.sum(jnp.abs(p - jnp.exp(q)), axis=-1) / 2
             metrics["excess"] = jnp.sum(weights * (jnp.sum(xlogy(p, p), axis=-1) - _expected(p, q)))
             metrics["tv"] = jnp.sum(weights * distance)

@@ -55,8 +55,8 @@ def _forward(_, model, losses, drawn, key, step):
             model
         )
 
-    found, gradient = jax.lax.switch(drawn, [branch(one) for one in losses])
-    return found, gradient
+    outputs, gradient = jax.lax.switch(drawn, [branch(one) for one in losses])
+    return outputs, gradient
 
 
 @_drawn.def_bwd

@@ -67,12 +67,12 @@ def loss(
 ) -> Float[np.ndarray, "*batch"]:
     """The mean of `-log p_theta(x_K | x_-K, K)` over the counts."""
     _check(counts, statistics, masks, vocab)
-    found = np.zeros(theta.shape[:-1])
+    total = np.zeros(theta.shape[:-1])
     for m, mask, logs in _weights(theta, statistics, masks, mask_is_evidence):
         n = counts[..., m, :]
         context = _log_sums(logs, mask, vocab)
-        found = found - np.where(n > 0, n * (logs - context), 0).sum(axis=-1)
-    return np.asarray(found / counts.sum(axis=(-1, -2)))
+        total = total - np.where(n > 0, n * (logs - context), 0).sum(axis=-1)
+    return np.asarray(total / counts.sum(axis=(-1, -2)))
 
 
 def derivatives(
@@ -134,12 +134,12 @@ def fit(
         rate = np.ones(value.shape)
         for _ in range(30):
             new = theta - rate[..., None] * step
-            found = loss(new, counts, statistics, masks, vocab, **given)
-            worse = ~(found <= value + 1e-12)
+            reached = loss(new, counts, statistics, masks, vocab, **given)
+            worse = ~(reached <= value + 1e-12)
             if not worse.any():
                 break
             rate = np.where(worse, rate / 2, rate)
-        theta, value = np.where(worse[..., None], theta, new), np.where(worse, value, found)
+        theta, value = np.where(worse[..., None], theta, new), np.where(worse, value, reached)
     gradient, hessian = derivatives(theta, counts, statistics, masks, vocab, **given)
     largest = np.abs(gradient).max(axis=-1)
     curved = np.linalg.eigvalsh(hessian)[..., 0] > 1e-9
@@ -184,8 +184,8 @@ def _over_masked(reduce, values, mask, vocab: int, length: int, trailing: int = 
     states_axis = values.ndim - 1 - trailing
     shape = values.shape[:states_axis] + (vocab,) * length + values.shape[states_axis + 1 :]
     axes = tuple(int(i) + states_axis for i in np.flatnonzero(mask))
-    found = reduce(values.reshape(shape), axis=axes, keepdims=True)
-    return np.broadcast_to(found, shape).reshape(values.shape)
+    reduced = reduce(values.reshape(shape), axis=axes, keepdims=True)
+    return np.broadcast_to(reduced, shape).reshape(values.shape)
 
 
 def _log_sums(logs, mask, vocab: int):

@@ -22,7 +22,7 @@ from .devices import over_batch
 
 @runtime_checkable
 class PairSource(Protocol):
-    """Where sources with their targets come from, padded behind their ends."""
+    """Where sources with their targets come from, padded after their ends."""
 
     def sample(self, key: PRNGKeyArray) -> Translation: ...
 
@@ -102,14 +102,14 @@ class RefinementObjective(TranslationObjective):
         real = jnp.arange(pair.target.shape[0]) < pair.target_length
         tokens = corrupt(noise, pair.target, self.keep, model.vocab)
         memory, drop = _encoded(model, pair, drop)
-        found = []
+        each = []
         for stage in range(self.stages):
             again = None if drop is None else jax.random.fold_in(drop, stage)
             logits = model.decode(tokens, memory, real, key=again)
-            found.append(_sums(logits, pair.target, real))
+            each.append(_sums(logits, pair.target, real))
             guess = jnp.argmax(logits, axis=-1).astype(tokens.dtype)
             tokens = put_back(guess, tokens, repeats(guess)) if self.remask else guess
-        sums = jax.tree.map(lambda *entries: jnp.stack(entries), *found)
+        sums = jax.tree.map(lambda *entries: jnp.stack(entries), *each)
         law = jax.nn.log_softmax(model.length_logits(memory))
         return sums | {"length": -law[pair.target_length - 1], "pairs": jnp.ones(())}
 
