@@ -67,7 +67,7 @@ class Backtracking(Draw):
     record: int = field(default=0, metadata={"fixed": True})
     """How many rejected prefixes of a row the trace keeps; `once_per_prefix` keeps all."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_count("quota", self.quota)
         check_count("stride", self.stride)

@@ -55,7 +55,7 @@ def beam(
     stay = jnp.where(is_end, 0.0, -jnp.inf)
     take = jax.vmap(lambda rows, which: rows[which])
 
-    def body(state):
+    def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         t, past, parent, token, tokens, scores, ended, passes, live = state
         logits, past = step(past, t, parent, token)
         law = jnp.where((t < longest) | is_end, jax.nn.log_softmax(logits), -jnp.inf)

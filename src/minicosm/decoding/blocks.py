@@ -49,7 +49,7 @@ class BlockBestOfN(Draw):
     size: int | None = None
     blocks: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_count("count", self.count)
         if self.separator is None and self.size is None:

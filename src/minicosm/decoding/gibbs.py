@@ -161,7 +161,7 @@ def smallest(keys: UInt32[Array, " n"], count: Int[Array, ""]) -> Bool[Array, " 
     if keys.shape[0] <= 32:
         return jnp.sum(keys[None, :] < keys[:, None], axis=1) < count
 
-    def narrow(i, largest):
+    def narrow(i: Array, largest: UInt32[Array, ""]) -> UInt32[Array, ""]:
         higher = largest | (jnp.uint32(2**31) >> i.astype(jnp.uint32))
         return jnp.where(jnp.sum(keys < higher) < count, higher, largest)
 
@@ -202,8 +202,8 @@ def trajectory(
 
 
 @eqx.filter_jit
-def _trajectory(chain, key, start, steps: int):
-    def step(state, key):
+def _trajectory(chain: Chain, key: PRNGKeyArray, start: Any, steps: int) -> Int[Array, "..."]:
+    def step(state: Array, key: PRNGKeyArray) -> tuple[Array, Array]:
         state = chain(key, state)
         return state, state
 
@@ -219,8 +219,8 @@ def run_chains(
 
 
 @eqx.filter_jit
-def _run_chains(chain, key, starts, steps: int):
-    def step(states, key):
+def _run_chains(chain: Chain, key: PRNGKeyArray, starts: Any, steps: int) -> Int[Array, "..."]:
+    def step(states: Array, key: PRNGKeyArray) -> tuple[Array, None]:
         return jax.vmap(chain)(jax.random.split(key, states.shape[0]), states), None
 
     return jax.lax.scan(step, jnp.asarray(starts), jax.random.split(key, steps))[0]
@@ -242,14 +242,16 @@ def hitting_steps(
 
 
 @eqx.filter_jit
-def _hitting_steps(chain, key, starts, target, budget):
+def _hitting_steps(
+    chain: Chain, key: PRNGKeyArray, starts: Any, target: Any, budget: Any
+) -> Int[Array, " chains"]:
     starts = jnp.asarray(starts)
 
-    def go(carry):
+    def go(carry: tuple[Any, ...]) -> Bool[Array, ""]:
         t, _, _, arrived, _ = carry
         return (t < budget) & ~jnp.all(arrived)
 
-    def step(carry):
+    def step(carry: tuple[Any, ...]) -> tuple[Any, ...]:
         t, states, steps, arrived, key = carry
         key, use = jax.random.split(key)
         moved = jax.vmap(chain)(jax.random.split(use, states.shape[0]), states)

@@ -65,7 +65,7 @@ def begin(task: Task, longest: int) -> Row:
         # What a memory holds about a prefix is the same once the generator has read on.
         verifier, judgement = task.verifier, task.verifier.begin(room, memory)
 
-        def read(judgement, now):
+        def read(judgement: PyTree, now: tuple[Array, Array]) -> tuple[PyTree, None]:
             n, token = now
             return verifier.read(judgement, n, token, memory), None
 
@@ -136,7 +136,7 @@ def children(
     """The scores of the string with each token after it; V calls of the verifier, if `when`."""
     vocab = task.generator.vocab
 
-    def one(token):
+    def one(token: Int[Array, ""]) -> Float[Array, ""]:
         longer = append(task, row, token)
         assert task.verifier is not None
         return task.verifier.score(longer.judgement, longer.n)

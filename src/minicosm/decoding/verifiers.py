@@ -28,7 +28,7 @@ class ProbeVerifier(eqx.Module):
     biases: tuple[Float[AnyArray, " _"], ...]
     place: int | None = eqx.field(static=True, default=None)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if len(self.weights) != len(self.biases) or not self.weights:
             raise ValueError(
                 f"the probe has {len(self.weights)} matrices and {len(self.biases)} biases; "
@@ -92,7 +92,7 @@ class DyckVerifier(eqx.Module):
     start: int | None = eqx.field(static=True, default=None)
     max_depth: int | None = eqx.field(static=True, default=None)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_count("types", self.types)
         check_count("brackets", self.brackets, least=0)
 

@@ -72,7 +72,7 @@ class VGB(Draw):
     record: int = field(default=0, metadata={"fixed": True})
     """How many moves of a row the trace keeps."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_text(self, "output")
         check_text(self, "proposals")

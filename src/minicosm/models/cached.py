@@ -45,7 +45,7 @@ class CachedTransformer(eqx.Module):
     start: int = eqx.field(static=True)
     keep: tuple[int, ...] = eqx.field(static=True, default=())
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         config = self.model.config
         if not config.causal:
             raise ValueError("this model reads ahead; a generator needs a config with causal=True")

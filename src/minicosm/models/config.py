@@ -82,7 +82,7 @@ class TransformerConfig:
     remat: bool = False
     """Recompute layers in the backward pass: memory of one layer in place of all."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
             if value not in get_args(choices) and not (value is None and name in _OPTIONAL):

@@ -1,6 +1,6 @@
 """One Transformer, for masked and for causal language modelling."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -140,7 +140,7 @@ class Transformer(eqx.Module):
         x, visible, keys = self._start(embeddings, visible, key)
         config = self.config
 
-        def step(x, layer_and_key, at=None):
+        def step(x: Array, layer_and_key: Any, at: Any = None) -> tuple[Array, None]:
             layer, key = layer_and_key
             return layer(config, x, visible, key, at=at)[0], None
 
@@ -210,7 +210,7 @@ class Transformer(eqx.Module):
         start, visible, keys = self._start(inputs, visible, key)
         config = self.config
 
-        def step(x, layer_and_key):
+        def step(x: Array, layer_and_key: Any) -> tuple[Array, tuple[Array, Array]]:
             layer, key = layer_and_key
             x, weights = layer(config, x, visible, key, keep_weights=True)
             return x, (x, weights)
@@ -221,7 +221,9 @@ class Transformer(eqx.Module):
             jnp.concatenate([start[None], streams]), attention, self.readout(last)
         )
 
-    def _start(self, embeddings, visible, key):
+    def _start(
+        self, embeddings: AnyArray, visible: AnyArray | None, key: PRNGKeyArray | None
+    ) -> tuple[Float[Array, "T E"], Bool[AnyArray, "#T T"] | None, Any]:
         """What the layers begin with: rows with positions, what may read what, and dropout keys."""
         config = self.config
         if (

@@ -103,7 +103,7 @@ def _named(kind: str, tree: PyTree) -> dict[str, np.ndarray]:
 
 
 def _filled(kind: str, tree: PyTree, arrays: dict[str, np.ndarray]) -> PyTree:
-    def leaf(path, like):
+    def leaf(path: tuple, like: Any) -> Any:
         value = arrays[f"{kind}.{_name(path)}"]
         if _is_key(like):
             return jax.random.wrap_key_data(jnp.asarray(value), impl=jax.random.key_impl(like))

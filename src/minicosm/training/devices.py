@@ -51,7 +51,7 @@ def members_apart(function: Any, mesh: Mesh | None) -> Any:
     if mesh is None or ENSEMBLE not in mesh.axis_names:
         return function
 
-    def apart(*trees):
+    def apart(*trees: Any) -> Any:
         arrays, rest = eqx.partition(trees, eqx.is_array)
         return jax.shard_map(
             lambda arrays: function(*eqx.combine(arrays, rest)),

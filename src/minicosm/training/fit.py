@@ -110,9 +110,22 @@ def _check(steps: int, chunk: int, accumulate: int) -> None:
 
 
 def _fit(
-    loss, params, optimiser, steps, key,
-    chunk, accumulate, progress, watch, trainable, target, path, mesh, *, ensemble,
-):  # fmt: skip
+    loss: Loss,
+    params: Params,
+    optimiser: optax.GradientTransformation,
+    steps: int,
+    key: Key[Array, "*members"],
+    chunk: int,
+    accumulate: int,
+    progress: Reporter | None,
+    watch: Watch | None,
+    trainable: PyTree,
+    target: Mapping[str, float] | None,
+    path: str | os.PathLike | None,
+    mesh: Mesh | None,
+    *,
+    ensemble: bool,
+) -> tuple[Params, History]:
     loss, params = jax.tree.map(_as_jax, (loss, params))
     learned, fixed = eqx.partition(params, trainable)
     state = (jax.vmap(optimiser.init) if ensemble else optimiser.init)(learned)
@@ -178,20 +191,32 @@ def _reached(history: History, target: Mapping[str, float] | None) -> bool:
 
 
 @eqx.filter_jit
-def _chunk(loss, learned, fixed, state, key, start, optimiser, length, accumulate, ensemble, mesh):
+def _chunk(
+    loss: Loss,
+    learned: PyTree,
+    fixed: PyTree,
+    state: PyTree,
+    key: Key[Array, "*members"],
+    start: Int[Array, ""],
+    optimiser: optax.GradientTransformation,
+    length: int,
+    accumulate: int,
+    ensemble: bool,
+    mesh: Mesh | None,
+) -> tuple[PyTree, PyTree, dict[str, Array]]:
     """`length` steps from step `start`; module-level, so that equal shapes compile once."""
 
-    def member(loss, learned, fixed, state, key):
-        def step(carry, i):
+    def member(loss: Loss, learned: PyTree, fixed: PyTree, state: PyTree, key: PRNGKeyArray) -> Any:
+        def step(carry: tuple[PyTree, PyTree], i: Array) -> Any:
             learned, state = carry
 
-            def call(key):
-                def objective(learned):
+            def call(key: PRNGKeyArray) -> Any:
+                def objective(learned: PyTree) -> Any:
                     return loss(eqx.combine(learned, fixed), key, i)
 
                 return jax.value_and_grad(objective, has_aux=True)(learned)
 
-            def add(total, key):
+            def add(total: PyTree, key: PRNGKeyArray) -> Any:
                 outputs, gradient = call(key)
                 return jax.tree.map(jnp.add, total, gradient), outputs
 

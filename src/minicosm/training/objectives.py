@@ -61,7 +61,7 @@ class Objective(eqx.Module):
     """Documents whose windows of `length` tokens are drawn, uniformly with replacement; without one,
     every sequence is a fresh sample of the world."""
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_count("length", self.length)
         check_count("batch", self.batch)
         if self.world is None and (self.corpus is None or self.exact):
@@ -137,7 +137,7 @@ class MaskedObjective(Objective):
     rate: float = eqx.field(static=True, default=0.15, kw_only=True)
     corruption: Corruption = eqx.field(static=True, default="mask", kw_only=True)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise ValueError(f"rate is {self.rate}; it must lie in (0, 1]")
         if self.corruption not in ("mask", "bert"):
@@ -177,7 +177,7 @@ class MaskedObjective(Objective):
 class CausalObjective(Objective):
     """Causal prediction: every token but the first, from those before it, by `model.next_logits`."""
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_count("length", self.length, least=2)
         if self.knows and not isinstance(self.world, CausalWorld):
             raise ValueError(_cannot_answer(self.world, "next_logits"))

@@ -5,6 +5,7 @@ with mask K has the loss `-log p_theta(x_K | x_-K, K)`, its gradient in theta is
 and its Hessian `Cov(T | x_-K, K)`, with weights `p_theta(x) P(K | x)`. The loss is convex.
 """
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -146,7 +147,7 @@ def fit(
     return Fit(theta, largest, (largest < 1e3 * tolerance) & curved)
 
 
-def _check(counts, statistics, masks: MaskLaw, vocab: int) -> None:
+def _check(counts: np.ndarray, statistics: np.ndarray, masks: MaskLaw, vocab: int) -> None:
     """Raise unless the counts are of data sets that are not empty, and the statistics are there."""
     states = vocab**masks.length
     if statistics.ndim != 2 or statistics.shape[0] != states or statistics.shape[1] == 0:
@@ -164,7 +165,9 @@ def _check(counts, statistics, masks: MaskLaw, vocab: int) -> None:
         raise ValueError("the counts of a data set are all zero; it must have at least one example")
 
 
-def _weights(theta, statistics, masks: MaskLaw, evidence: bool):
+def _weights(
+    theta: np.ndarray, statistics: np.ndarray, masks: MaskLaw, evidence: bool
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """For every mask in use: its index, itself, and `log (p_theta(x) P(K | x))` up to a constant."""
     energies = theta @ statistics.T
     for m, mask in enumerate(masks.masks):
@@ -175,12 +178,21 @@ def _weights(theta, statistics, masks: MaskLaw, evidence: bool):
             yield m, mask, energies
 
 
-def _sums(values, mask, vocab: int, length: int, trailing: int = 0):
+def _sums(
+    values: np.ndarray, mask: np.ndarray, vocab: int, length: int, trailing: int = 0
+) -> np.ndarray:
     """Sums over the masked positions, repeated for every state of the context; with batch axes."""
     return _over_masked(np.sum, values, mask, vocab, length, trailing)
 
 
-def _over_masked(reduce, values, mask, vocab: int, length: int, trailing: int = 0):
+def _over_masked(
+    reduce: Callable[..., np.ndarray],
+    values: np.ndarray,
+    mask: np.ndarray,
+    vocab: int,
+    length: int,
+    trailing: int = 0,
+) -> np.ndarray:
     states_axis = values.ndim - 1 - trailing
     shape = values.shape[:states_axis] + (vocab,) * length + values.shape[states_axis + 1 :]
     axes = tuple(int(i) + states_axis for i in np.flatnonzero(mask))
@@ -188,7 +200,7 @@ def _over_masked(reduce, values, mask, vocab: int, length: int, trailing: int = 
     return np.broadcast_to(reduced, shape).reshape(values.shape)
 
 
-def _log_sums(logs, mask, vocab: int):
+def _log_sums(logs: np.ndarray, mask: np.ndarray, vocab: int) -> np.ndarray:
     """`log sum exp` over the masked positions; zero where the whole context is impossible.
 
     Each context has its own maximum: a context far below the most likely one would underflow.

@@ -55,7 +55,7 @@ def adam(rates: PyTree, steps: int, warmup: int) -> optax.GradientTransformation
 def _adam(leaves: tuple, tree: Any, steps: int, warmup: int) -> optax.GradientTransformation:
     rates = jax.tree.unflatten(tree, leaves)
 
-    def scale(updates, params=None):
+    def scale(updates: PyTree, params: PyTree = None) -> PyTree:
         return jax.tree.map(
             lambda rate, part: jax.tree.map(lambda u: -rate * u, part), rates, updates
         )

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 from scipy import stats
 
 from .arrays import check_count
@@ -30,8 +30,8 @@ def entropy_rate(
 
     @jax.jit
     @jax.vmap
-    def loss(k):
-        return -world.log_prob(world.sample(k, length).tokens) / length
+    def loss(k: PRNGKeyArray) -> Float[Array, ""]:
+        return -jnp.asarray(world.log_prob(world.sample(k, length).tokens)) / length
 
     return _interval(loss(jax.random.split(key, count)))
 
@@ -57,7 +57,7 @@ def masked_loss(
 
     @jax.jit
     @jax.vmap
-    def loss(k):
+    def loss(k: PRNGKeyArray) -> Float[Array, ""]:
         token_key, mask_key = jax.random.split(k)
         tokens = world.sample(token_key, length).tokens
         hidden = jax.random.permutation(mask_key, length)[:masked]
