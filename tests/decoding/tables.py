@@ -74,7 +74,7 @@ class Scores(eqx.Module):
         return jnp.asarray(self.scores, jnp.float32)[memory[n]]
 
 
-class World:
+class PrefixWorld:
     """Random laws with some zeros, a tilt of zeros and ones, exact and wrong values."""
 
     def __init__(self, seed: int, end: float = 1.0):

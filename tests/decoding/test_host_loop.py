@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tables import END, LENGTH, Scores, World, node
+from tables import END, LENGTH, PrefixWorld, Scores, node
 
 from minicosm.decoding import (
     Ancestral,
@@ -17,7 +17,7 @@ from minicosm.decoding import (
 )
 from minicosm.decoding.host_loop import sample_on_host
 
-WORLD = World(23, end=0.3)
+WORLD = PrefixWorld(23, end=0.3)
 KEY = jax.random.key(5)
 
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tables import END, LENGTH, NODES, Scores, Tables, World
+from tables import END, LENGTH, NODES, PrefixWorld, Scores, Tables
 
 from minicosm.decoding import (
     VGB,
@@ -21,7 +21,7 @@ from minicosm.models import CachedTransformer, Transformer, TransformerConfig
 from minicosm.theory.guided.prefix_tree import PrefixTree
 from minicosm.worlds import biased_coin, biased_coin_table
 
-WORLD = World(23, end=0.3)
+WORLD = PrefixWorld(23, end=0.3)
 KEY = jax.random.key(3)
 
 
@@ -114,17 +114,17 @@ def test_distinct_prefixes_that_the_first_leaf_rule_asks_about():
     world = biased_coin(4)
     table = biased_coin_table(world, 0.5)
     tree = PrefixTree(world, table)
-    prompts = np.zeros((600, 0), int)
+    prompts = np.zeros((300, 0), int)
 
     def walk(**options):
         settings = VGB(output="first_leaf", lazy=False, record=250, **options)
         verifier = world.verifier(table)
-        return sample(settings, world, verifier, prompts, KEY, length=4, chunk=200)
+        return sample(settings, world, verifier, prompts, KEY, length=4, chunk=300)
 
     trace = walk(steps=2**20)
     found = distinct_prefixes(trace, length=4)
     wanted = tree.visits()[tree.inner].sum()
-    assert abs(found.mean() - wanted) <= 4.5 * found.std() / np.sqrt(600)
+    assert abs(found.mean() - wanted) <= 4.5 * found.std() / np.sqrt(300)
     assert (found <= trace.calls).all() and (found >= 4).all() and (found < trace.calls).any()
     # Walks that begin again after twelve steps have their new beginnings in the path.
     again = walk(steps=12)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy_translator as referee
 import pytest
+import random_models
 
 from minicosm.models import Memory, Translator, TranslatorConfig
 from minicosm.models.translator import relative_buckets
@@ -26,12 +27,7 @@ TOKENS, REAL = np.array([4, 4, 10, 0, 7, 2]), np.array([True] * 5 + [False])
 @pytest.fixture(scope="module", params=list(CONFIGS))
 def model(request):
     """Weights far from the start: norms and biases random too."""
-    made = Translator(CONFIGS[request.param], key=jax.random.key(1))
-    leaves, tree = jax.tree.flatten(made)
-    rng = np.random.default_rng(0)
-    return jax.tree.unflatten(
-        tree, [np.asarray(leaf + 0.3 * rng.normal(size=leaf.shape), np.float32) for leaf in leaves]
-    )
+    return random_models.translator(CONFIGS[request.param], scale=0.3)
 
 
 @eqx.filter_jit
@@ -94,7 +90,7 @@ def test_bad_input_is_named_in_a_sentence():
         TranslatorConfig(4, positions="rotary")
     with pytest.raises(ValueError, match="not divisible by 3 heads"):
         TranslatorConfig(4, heads=3)
-    made = Translator(CONFIGS["causal"], key=jax.random.key(0))
+    made = random_models.translator(CONFIGS["causal"])
     with pytest.raises(ValueError, match="token 12 at index 1 is outside"):
         made.encode(jnp.array([1, 12]))
     with pytest.raises(ValueError, match="10 positions"):

@@ -26,6 +26,17 @@ def same(found, expected):
         np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
 
 
+def test_a_run_that_breaks_off_continues_bit_by_bit(tmp_path):
+    """An error in the middle of a run; the same call again ends as if nothing had happened."""
+    path, reports = tmp_path / "run.npz", []
+    with pytest.raises(RuntimeError):
+        alone(checkpoint=path, progress=lambda *_: fails())
+    again = alone(checkpoint=path, progress=lambda done, _: reports.append(done))
+    assert reports == [6, 9, 12]
+    same(again, alone())
+
+
+@pytest.mark.long
 def test_a_killed_run_continues_bit_by_bit(tmp_path):
     """`kill -9` in the middle of a run; the same command again ends as if nothing had happened."""
     command = [sys.executable, RUNS, tmp_path / "run.npz", tmp_path / "result.npz"]

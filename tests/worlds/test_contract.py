@@ -48,7 +48,7 @@ CASES = {
         lambda: HMM(laws(2, 2), laws(3, 2), laws(2)), 3, (MaskedWorld, CausalWorld, LatentWorld)
     ),
     MemoryHMM: Case(
-        lambda: MemoryHMM.random(jax.random.key(0), hidden=2, memory=2, vocab=3),
+        lambda: MemoryHMM(laws(2, 2), laws(3, 2, 2), laws(2), laws(2)),
         3,
         (MaskedWorld, CausalWorld, LatentWorld),
     ),

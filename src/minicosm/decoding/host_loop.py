@@ -64,8 +64,8 @@ class Host:
         key: PRNGKeyArray,
         limit: int,
         end: int | None,
-        budget: tuple[float, float],
-        deadline: float,
+        budget: tuple[float | int, float | int],
+        deadline: float | int,
     ):
         self.reader, self.score, self.key = reader, score, key
         self.limit, self.end = limit, end
