@@ -83,6 +83,7 @@ def test_same_key_same_strings_same_counters(sampler):
             length=LENGTH,
             end=END,
             max_calls=budget,
+            chunk=8,
         )
         for name, value in vars(compiled).items():
             if value is not None:

@@ -35,16 +35,16 @@ from minicosm.decoding import (
     sample,
 )
 
-FEW = 2048
+FEW = 1024
 WORLD = PrefixWorld(28)
 DEAD_ENDS = PrefixWorld(7, end=0.3)
 LONG = PrefixWorld(23, end=0.3)  # few strings end early
 
 
-@pytest.fixture(params=[2 * FEW, pytest.param(100_000, marks=pytest.mark.long)])
+@pytest.fixture(params=[4 * FEW, pytest.param(100_000, marks=pytest.mark.long)])
 def count(request):
     """How many strings; programs that run long are compiled as for users."""
-    jax.config.update("jax_disable_most_optimizations", request.param == 2 * FEW)
+    jax.config.update("jax_disable_most_optimizations", request.param == 4 * FEW)
     yield request.param
     jax.config.update("jax_disable_most_optimizations", True)
 

@@ -16,7 +16,8 @@ from minicosm.decoding import (
     Thresholded,
     sample,
 )
-from minicosm.models import CachedTransformer, Transformer, TransformerConfig
+from minicosm.models import CachedTransformer, TransformerConfig, from_arrays
+from minicosm.models.weights import shapes
 
 
 def scores(verifier, strings):
@@ -95,8 +96,9 @@ def test_a_probe_reads_the_state_of_the_last_token():
     config = TransformerConfig(
         4, layers=1, heads=2, width=8, causal=True, max_length=8, extra_inputs=1, init_std=0.5
     )
-    model = jax.jit(lambda key: Transformer(config, key=key))(jax.random.key(0))
     draw = np.random.default_rng(0)
+    arrays = {name: 0.5 * draw.normal(size=shape) for name, shape in shapes(config).items()}
+    model = from_arrays(config, {name: a.astype(np.float32) for name, a in arrays.items()})
     weights = (draw.normal(size=(8, 5)), draw.normal(size=(5, 2)))
     biases = (draw.normal(size=5), draw.normal(size=2))
     generator = CachedTransformer(model, start=4, keep=(1,))

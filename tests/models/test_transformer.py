@@ -75,8 +75,8 @@ OPTIONS = {
         "activation": "relu",
         "layers": 1,
     },
-    "recomputed": {"remat": True, "layers": 3},
 }
+RECOMPUTED = {"remat": True, "layers": 3}
 
 
 def make(seed=0, **fields) -> Transformer:
@@ -232,10 +232,10 @@ def test_prompt_rows_take_the_first_positions():
     np.testing.assert_allclose(jax.jit(lambda rows: model.logits(rows))(rows), expected, atol=2e-4)
 
 
-@pytest.mark.parametrize("name", ["residual outside the norm", "recomputed"])
-def test_batches_and_gradients(name):
+@pytest.mark.parametrize("options", [OPTIONS["residual outside the norm"], RECOMPUTED])
+def test_batches_and_gradients(options):
     """A batch is its examples; the gradient is that of finite differences along a direction."""
-    model = make(**OPTIONS[name])
+    model = make(**options)
     tokens = jax.random.randint(jax.random.key(1), (3, 7), 0, 5)
 
     def loss(model, tokens):
@@ -315,10 +315,13 @@ def test_precisions():
     def logits(model):
         return model.logits(model.embed(tokens))
 
-    exact, rough = logits(model), logits(half)
+    @jax.jit
+    def logits_and_gradient(model):
+        return logits(model), jax.grad(lambda m: logits(m).var())(model)
+
+    exact, (rough, gradient) = logits(model), logits_and_gradient(half)
     assert exact.dtype == rough.dtype == jnp.float32
     assert 0 < np.abs(exact - rough).max() < 0.05
-    gradient = jax.jit(jax.grad(lambda m: logits(m).var()))(half)
     assert all(g.dtype == jnp.float32 and np.isfinite(g).all() for g in jax.tree.leaves(gradient))
     with jax.enable_x64(True):
         double = one_layer(jax.random.key(0))

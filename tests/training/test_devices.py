@@ -20,18 +20,19 @@ RUNS = Path(__file__).with_name("runs.py")
 MESHES = ("ensemble=4,batch=2", "batch=4")
 
 
-def same(found, expected, mesh):
+def same(found, expected, mesh, atol=1e-4):
     """Parameters and metrics after 12 steps agree to 1e-4: sums are taken in another order."""
     assert set(found) == set(expected)
     for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, atol=1e-4, err_msg=(mesh, name))
+        np.testing.assert_allclose(found[name], value, atol=atol, err_msg=(mesh, name))
 
 
 @pytest.mark.skipif(jax.device_count() < 2, reason="conftest.py makes two devices of the processor")
-@pytest.mark.parametrize("mesh", ["ensemble=2", "batch=2"])
-def test_two_devices_give_what_one_gives(mesh):
-    expected = arrays(*(ensemble() if "ensemble" in mesh else alone()))
-    same(on_mesh(mesh, Neighbours), expected, mesh)
+def test_two_devices_give_what_one_gives():
+    """In double precision where a batch is divided: Adam makes much of the rounding of small gradients."""
+    same(on_mesh("ensemble=2", Neighbours), arrays(*ensemble()), "ensemble")
+    with jax.enable_x64(True):
+        same(on_mesh("batch=2"), arrays(*alone()), "batch", atol=1e-9)
 
 
 @pytest.mark.long
