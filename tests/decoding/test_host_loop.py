@@ -14,8 +14,8 @@ from minicosm.decoding import (
     Rejection,
     Status,
     sample,
+    sample_on_host,
 )
-from minicosm.decoding.host_loop import sample_on_host
 
 WORLD = PrefixWorld(23, end=0.3)
 KEY = jax.random.key(5)

@@ -14,7 +14,7 @@ from minicosm.models.translator import relative_buckets
 SMALL = {"heads": 2, "width": 8, "mlp_width": 12, "max_length": 9, "lengths": 7}
 CONFIGS = {
     "parallel": TranslatorConfig(11, source_vocab=5, **SMALL),
-    "causal": TranslatorConfig(11, causal=True, **(SMALL | {"lengths": 0})),
+    "causal": TranslatorConfig(11, causal=True, encoder_layers=1, **(SMALL | {"lengths": 0})),
     "relative": TranslatorConfig(
         11, positions="relative", positional_attention=False, bias=False, tied=False,
         encoder_layers=1, **SMALL,

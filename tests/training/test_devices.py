@@ -9,9 +9,9 @@ import jax
 import numpy as np
 import optax
 import pytest
-from runs import Neighbours, alone, arrays, ensemble, on_mesh, transformer
+from runs import OPTIMISER, Neighbours, alone, arrays, ensemble, on_mesh, transformer
 
-from minicosm.training import fit, fit_ensemble
+from minicosm.training import CausalObjective, fit, fit_ensemble
 from minicosm.training.devices import check_mesh
 
 RUNS = Path(__file__).with_name("runs.py")
@@ -31,8 +31,15 @@ def same(found, expected, mesh, atol=1e-4):
 def test_two_devices_give_what_one_gives():
     """In double precision where a batch is divided: Adam makes much of the rounding of small gradients."""
     same(on_mesh("ensemble=2", Neighbours), arrays(*ensemble()), "ensemble")
+    corpus, key = np.random.default_rng(0).integers(0, 4, (5, 8)), jax.random.key(0)
+    objective = CausalObjective(length=8, batch=4, corpus=corpus)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), ("batch",))
     with jax.enable_x64(True):
-        same(on_mesh("batch=2"), arrays(*alone()), "batch", atol=1e-9)
+        runs = [
+            arrays(*fit(objective, Neighbours(key), OPTIMISER, 6, key, chunk=3, sharding=where))
+            for where in (mesh, None)
+        ]
+    same(*runs, "batch", atol=1e-9)
 
 
 @pytest.mark.long

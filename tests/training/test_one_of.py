@@ -8,8 +8,7 @@ import optax
 import pytest
 from jaxtyping import Array, Float
 
-from minicosm.training import fit
-from minicosm.training.one_of import OneOf
+from minicosm.training import OneOf, fit
 from minicosm.training.schedules import adafactor
 
 
