@@ -9,7 +9,7 @@ Training steps: 2 layers, 4 heads, an MLP of 4 x width, 10 tokens, batches of 32
 positions masked, AdamW, float32, no dropout. Ours is `MaskedObjective` on a corpus, by `fit`: drawing
 and masking the sequences is part of its time. Hugging Face's takes the same ready batch every time.
 
-JAX is told to make a device of every core, and the batch (or the ensemble) is divided among them by a
+JAX is asked to make a device of every core, and the batch (or the ensemble) is divided among them by a
 mesh: XLA uses several cores only inside large operations. Gradients are added up over two halves of the
 batch, so that what a core stores for the backward pass stays in its cache. The trials one after another
 run in a process of their own, where JAX has both cores as one device, as it does by default.
@@ -90,7 +90,7 @@ def objective(seed: int = 0, pieces: int = PIECES):
 
 
 def our_steps(config, steps: int) -> tuple[Run, float]:
-    """So many steps of our model, and the seconds of processor time that compiling them takes."""
+    """`steps` steps of our model, and the seconds of processor time that compiling them takes."""
     import jax
     import optax
 

@@ -33,6 +33,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("minicosm")
 
 jax.config.update("jax_disable_most_optimizations", True)
+jax.config.update("jax_num_cpu_devices", 2)  # for tests of training on more than one
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve
-from tables import VOCAB, World, is_leaf, node
+from tables import VOCAB, PrefixWorld, is_leaf, node
 
 
 class Ended(NamedTuple):
@@ -66,7 +66,7 @@ def ancestral(laws):
     return moves
 
 
-def rejection(world: World):
+def rejection(world: PrefixWorld):
     def moves(s):
         for a in range(VOCAB):
             longer, p = (*s, a), world.laws[node(s), a]
@@ -78,7 +78,7 @@ def rejection(world: World):
     return moves
 
 
-def best_of(world: World, scores, count, size):
+def best_of(world: PrefixWorld, scores, count, size):
     """Blocks of `size` tokens, `count` candidates each; states (kept, candidate, best, tried)."""
 
     def moves(state):
@@ -97,7 +97,7 @@ def best_of(world: World, scores, count, size):
     return moves, ((), (), None, 0)
 
 
-def tokenwise(world: World, scores, envelope=1.0):
+def tokenwise(world: PrefixWorld, scores, envelope=1.0):
     """Keep a drawn token with probability score / envelope."""
 
     def moves(s):
@@ -110,7 +110,7 @@ def tokenwise(world: World, scores, envelope=1.0):
     return moves
 
 
-def value_guided(world: World, scores):
+def value_guided(world: PrefixWorld, scores):
     def moves(s):
         weights = np.array([world.laws[node(s), a] * scores[node((*s, a))] for a in range(VOCAB)])
         if weights.sum() == 0:
@@ -128,7 +128,7 @@ def value_guided(world: World, scores):
     return moves
 
 
-def vgb(world: World, scores, output, steps, rerun):
+def vgb(world: PrefixWorld, scores, output, steps, rerun):
     """States (string, time, time of the end)."""
 
     def end(s, t, stop):
@@ -163,7 +163,7 @@ def vgb(world: World, scores, output, steps, rerun):
     return moves, ((), 0, None)
 
 
-def vgb_by_proposals(world: World, scores, kind, steps, envelope):
+def vgb_by_proposals(world: PrefixWorld, scores, kind, steps, envelope):
     """ "repeat" or "hold", the string after `steps`; states (string, time, whether it has to move)."""
 
     def end(s, t):
@@ -194,7 +194,7 @@ def vgb_by_proposals(world: World, scores, kind, steps, envelope):
     return moves, ((), 0, False)
 
 
-def backtracking(world: World, scores, prompt=(), *, quota, stride, **switches):
+def backtracking(world: PrefixWorld, scores, prompt=(), *, quota, stride, **switches):
     """Algorithm 1 after its text; states (string, quota, refill until, erased, prefixes that fired)."""
     refill = switches.get("refill", "argmax")
     erasable = switches.get("erasable_prompt", 0)

@@ -35,7 +35,7 @@ def leaves() -> list[tuple[int, ...]]:
 
 
 def child(memory, n, token):
-    """Put the next node behind the first n tokens."""
+    """Put the next node after the first n tokens."""
     new = jnp.minimum(VOCAB * memory[n] + 1 + token, NODES - 1)
     return jnp.where(jnp.arange(len(memory)) == n + 1, new, memory)
 
@@ -74,7 +74,7 @@ class Scores(eqx.Module):
         return jnp.asarray(self.scores, jnp.float32)[memory[n]]
 
 
-class World:
+class PrefixWorld:
     """Random laws with some zeros, a tilt of zeros and ones, exact and wrong values."""
 
     def __init__(self, seed: int, end: float = 1.0):

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tables import END, LENGTH, Scores, World, node
+from tables import END, LENGTH, PrefixWorld, Scores, node
 
 from minicosm.decoding import (
     Ancestral,
@@ -14,10 +14,10 @@ from minicosm.decoding import (
     Rejection,
     Status,
     sample,
+    sample_on_host,
 )
-from minicosm.decoding.host_loop import sample_on_host
 
-WORLD = World(23, end=0.3)
+WORLD = PrefixWorld(23, end=0.3)
 KEY = jax.random.key(5)
 
 
@@ -83,6 +83,7 @@ def test_same_key_same_strings_same_counters(sampler):
             length=LENGTH,
             end=END,
             max_calls=budget,
+            chunk=8,
         )
         for name, value in vars(compiled).items():
             if value is not None:

@@ -1,6 +1,6 @@
 """Every sampler has the law and the number of calls of its chain, solved exactly.
 
-100,000 strings each, 20,000 for some switches.
+4096 strings each, and 100,000 (20,000 for some switches) in the long tests.
 A law is compared by Pearson's statistic at the level 1e-4 and by total variation, which exceeds
 `sum sqrt(p (1 - p) / n) / 2 + sqrt(log(1e4) / 2n)` with probability at most 1e-4; strings of
 probability zero never come. Mean counts are within 4.5 standard errors.
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import tables
 from scipy.stats import chi2
-from tables import END, LENGTH, NODES, Scores, Tables, World, leaves
+from tables import END, LENGTH, NODES, PrefixWorld, Scores, Tables, leaves
 
 from minicosm.decoding import (
     VGB,
@@ -35,24 +35,24 @@ from minicosm.decoding import (
     sample,
 )
 
-COUNT, FEW = 100_000, 4096
-WORLD = World(28)
-DEAD_ENDS = World(7, end=0.3)
-LONG = World(23, end=0.3)  # few strings end early
+FEW = 1024
+WORLD = PrefixWorld(28)
+DEAD_ENDS = PrefixWorld(7, end=0.3)
+LONG = PrefixWorld(23, end=0.3)  # few strings end early
 
 
-@pytest.fixture(scope="module", autouse=True)
-def optimised():
-    """Few programs that run long: compiled as for users."""
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
+@pytest.fixture(params=[4 * FEW, pytest.param(100_000, marks=pytest.mark.long)])
+def count(request):
+    """How many strings; programs that run long are compiled as for users."""
+    jax.config.update("jax_disable_most_optimizations", request.param == 4 * FEW)
+    yield request.param
     jax.config.update("jax_disable_most_optimizations", True)
 
 
 NAMES = {Status.DONE: "done", Status.FAILED: "failed", Status.INTERIOR: "interior"}
 
 
-def draw(sampler, scores, prompt=(), count=COUNT, world=WORLD, **options):
+def draw(sampler, scores, prompt=(), count=FEW, world=WORLD, **options):
     prompts = np.tile(np.asarray(prompt, np.int32), (count, 1))
     return sample(
         sampler,
@@ -62,7 +62,7 @@ def draw(sampler, scores, prompt=(), count=COUNT, world=WORLD, **options):
         jax.random.key(7),
         length=LENGTH,
         end=END,
-        chunk=4096,
+        chunk=FEW,
         **({"segment": 16} | options),
     )
 
@@ -117,9 +117,9 @@ def referee_truncation(laws, temperature, top_k, top_p):
 
 
 @pytest.mark.parametrize("temperature, top_p", [(1.0, 1.0), (0.6, 0.9), (0.0, 1.0), (1.0, 0.0)])
-def test_ancestral(temperature, top_p):
+def test_ancestral(temperature, top_p, count):
     laws = referee_truncation(WORLD.laws, temperature, None, top_p)
-    trace = draw(Ancestral(temperature=temperature, top_p=top_p), None)
+    trace = draw(Ancestral(temperature=temperature, top_p=top_p), None, count=count)
     check(trace, chains.solve(chains.ancestral(laws), ()))
 
 
@@ -132,8 +132,8 @@ def test_a_generator_cut_to_the_top_k_and_their_nucleus():
     np.testing.assert_allclose(laws, wanted, atol=2e-6)
 
 
-def test_rejection():
-    trace = draw(Rejection(), WORLD.feasible)
+def test_rejection(count):
+    trace = draw(Rejection(), WORLD.feasible, count=count)
     outcome = chains.solve(chains.rejection(WORLD), ())
     check(trace, outcome)
     for s in leaves():  # which is the law given that the string is valid
@@ -142,34 +142,35 @@ def test_rejection():
             assert outcome.law[chains.Ended(s)] == pytest.approx(p / WORLD.values[0])
 
 
-def test_best_of_n():
+def test_best_of_n(count):
     moves, start = chains.best_of(WORLD, WORLD.noisy, 3, LENGTH)
-    check(draw(BestOfN(count=3), WORLD.noisy), chains.solve(moves, start))
+    check(draw(BestOfN(count=3), WORLD.noisy, count=count), chains.solve(moves, start))
 
 
-def test_block_best_of_n():
+def test_block_best_of_n(count):
     moves, start = chains.best_of(WORLD, WORLD.noisy, 3, 2)
-    check(draw(BlockBestOfN(count=3, size=2), WORLD.noisy), chains.solve(moves, start))
+    trace = draw(BlockBestOfN(count=3, size=2), WORLD.noisy, count=count)
+    check(trace, chains.solve(moves, start))
 
 
-def test_tokenwise_rejection():
+def test_tokenwise_rejection(count):
     outcome = chains.solve(chains.tokenwise(WORLD, WORLD.feasible), ())
-    check(draw(TokenwiseRejection(), WORLD.feasible), outcome)
+    check(draw(TokenwiseRejection(), WORLD.feasible, count=count), outcome)
 
 
-def test_action_level_rejection():
+def test_action_level_rejection(count):
     outcome = chains.solve(chains.tokenwise(WORLD, WORLD.noisy * WORLD.feasible), ())
-    check(draw(ActionLevelRejection(), WORLD.noisy), outcome)
+    check(draw(ActionLevelRejection(), WORLD.noisy, count=count), outcome)
 
 
-def test_value_guided_where_it_can_fail():
+def test_value_guided_where_it_can_fail(count):
     world = DEAD_ENDS
     scores = np.where(world.noisy > 0, world.noisy, 0.05)
     for s in leaves():
         scores[chains.node(s)] = world.valid[s]
     outcome = chains.solve(chains.value_guided(world, scores), ())
     assert sum(p for end, p in outcome.law.items() if end.status == "failed") > 0.01
-    check(draw(ValueGuided(), scores, world=world), outcome)
+    check(draw(ValueGuided(), scores, count=count, world=world), outcome)
 
 
 def test_verifier_enumeration_asks_the_generator_nothing():
@@ -180,32 +181,32 @@ def test_verifier_enumeration_asks_the_generator_nothing():
 
 
 @pytest.mark.parametrize("output, steps", [("last", 9), ("uniform", 9), ("first_leaf", 2**20)])
-def test_vgb(output, steps):
+def test_vgb(output, steps, count):
     name = "first" if output == "first_leaf" else output
     moves, start = chains.vgb(WORLD, WORLD.noisy, name, steps, rerun=False)
-    trace = draw(VGB(output=output, steps=steps, rerun=False), WORLD.noisy)
+    trace = draw(VGB(output=output, steps=steps, rerun=False), WORLD.noisy, count=count)
     check(trace, chains.solve(moves, start))
 
 
-def test_vgb_run_again_until_it_ends_at_a_leaf():
+def test_vgb_run_again_until_it_ends_at_a_leaf(count):
     moves, start = chains.vgb(WORLD, WORLD.noisy, "last", 9, rerun=True)
-    check(draw(VGB(steps=9), WORLD.noisy, count=20_000), chains.solve(moves, start))
+    check(draw(VGB(steps=9), WORLD.noisy, count=min(count, 20_000)), chains.solve(moves, start))
 
 
-def test_vgb_by_proposals_has_the_same_law():
+def test_vgb_by_proposals_has_the_same_law(count):
     moves, start = chains.vgb(WORLD, WORLD.noisy, "last", 5, rerun=False)
     same = chains.solve(moves, start)
     moves, start = chains.vgb_by_proposals(WORLD, WORLD.noisy, "repeat", 5, 1.0)
     outcome = chains.solve(moves, start)
     for end, p in outcome.law.items():
         assert same.law[end] == pytest.approx(p, abs=1e-9)
-    trace = draw(VGB(steps=5, rerun=False, proposals="repeat"), WORLD.noisy)
+    trace = draw(VGB(steps=5, rerun=False, proposals="repeat"), WORLD.noisy, count=count)
     check(trace, outcome)
     assert np.array_equal(trace.calls, trace.verifier_calls)
 
 
-def test_vgb_that_holds_on_reject():
-    """Also that a larger envelope is another walk, and one that is too small is told."""
+def test_vgb_that_holds_on_reject(count):
+    """Also that a larger envelope is another walk, and one that is too small is an error."""
     children = [
         (u, 3 * u + 1 + a) for u in range(13) for a in range(3)
     ]  # of strings up to two tokens
@@ -213,7 +214,7 @@ def test_vgb_that_holds_on_reject():
     # Of longer strings too: what is above a child of value zero cannot be reached.
     ratios += [1 / WORLD.noisy[u] for u in range(13, 40) if WORLD.noisy[u] > 0]
     envelope = max(1, *ratios)
-    for many, bound in ((COUNT, envelope), (20_000, 2 * envelope)):
+    for many, bound in ((count, envelope), (min(count, 20_000), 2 * envelope)):
         moves, start = chains.vgb_by_proposals(WORLD, WORLD.noisy, "hold", 9, bound)
         settings = VGB(steps=9, rerun=False, proposals="hold", envelope=bound)
         check(draw(settings, WORLD.noisy, count=many), chains.solve(moves, start), extra=1)
@@ -236,9 +237,9 @@ SWITCHES = [
 
 
 @pytest.mark.parametrize("prompt, switches", SWITCHES)
-def test_backtracking(prompt, switches):
+def test_backtracking(prompt, switches, count):
     moves, start, extra = chains.backtracking(LONG, LONG.unrelated, prompt, **switches)
-    count = 20_000 if prompt else COUNT
+    count = min(count, 20_000) if prompt else count
     trace = draw(Backtracking(**switches), LONG.unrelated, prompt, count, LONG)
     check(trace, chains.solve(moves, start), extra)
     assert (trace.quota_left + trace.backtracks == switches["quota"]).all()
@@ -252,9 +253,9 @@ def test_backtracking(prompt, switches):
         {"quota": 3, "stride": 1, "once_per_prefix": True, "check_during_refill": True},
     ],
 )
-def test_backtracking_in_other_ways(switches):
+def test_backtracking_in_other_ways(switches, count):
     moves, start, extra = chains.backtracking(LONG, LONG.unrelated, (0, 1), **switches)
-    trace = draw(Backtracking(**switches), LONG.unrelated, (0, 1), 20_000, LONG)
+    trace = draw(Backtracking(**switches), LONG.unrelated, (0, 1), min(count, 20_000), LONG)
     check(trace, chains.solve(moves, start), extra)
     if trace.fired is not None:
         fired = np.sum(trace.fired_lengths >= 0, axis=1)
@@ -275,22 +276,22 @@ class Binary:
         self.generator = Tables(laws)
 
 
-def test_calls_of_the_needle():
+def test_calls_of_the_needle(count):
     """Only 0000 is valid: `D 2^D` calls by rejection, `2 D` by tokenwise rejection."""
     scores = np.zeros(NODES)
     for n in range(LENGTH + 1):
         scores[chains.node((0,) * n)] = 1
     world = Binary()
     for sampler, wanted in ((Rejection(), 64), (TokenwiseRejection(), 8)):
-        trace = draw(sampler, scores, world=world, count=20_000)
+        trace = draw(sampler, scores, world=world, count=FEW if count < 20_000 else 20_000)
         assert (trace.tokens == 0).all() and trace.done.all()
-        assert abs(trace.calls.mean() - wanted) <= 4.5 * trace.calls.std() / np.sqrt(20_000)
+        assert abs(trace.calls.mean() - wanted) <= 4.5 * trace.calls.std() / np.sqrt(len(trace))
 
 
 @pytest.mark.parametrize(
     "stride, quota, refill", [(1, 2, "argmax"), (2, 1, "argmax"), (2, 2, "none")]
 )
-def test_a_verifier_that_notices_late(stride, quota, refill):
+def test_a_verifier_that_notices_late(stride, quota, refill, count):
     """The second token is wrong with probability .3, and the verifier sees it one token later: with
     the argmax refill accuracy .7 if B <= 1 and 1 if B >= 2, there with `D + .3 B` calls; without a
     refill `1 - .3^(Q+1)` if B >= 2."""
@@ -299,13 +300,13 @@ def test_a_verifier_that_notices_late(stride, quota, refill):
         for s in itertools.product(range(3), repeat=n):
             scores[chains.node(s)] = s[1] == 0
     settings = Backtracking(quota=quota, stride=stride, refill=refill)
-    trace = draw(settings, scores, world=Binary(0.4, 0.3, 0.4, 0.4))
+    trace = draw(settings, scores, count=count, world=Binary(0.4, 0.3, 0.4, 0.4))
     right = (trace.tokens[:, 1] == 0).mean()
     wanted = 0.7 if stride == 1 else 1.0 if refill == "argmax" else 1 - 0.3 ** (quota + 1)
-    assert abs(right - wanted) <= 4.5 * np.sqrt(wanted * (1 - wanted) / COUNT)
+    assert abs(right - wanted) <= 4.5 * np.sqrt(wanted * (1 - wanted) / count)
     if stride == 2 and refill == "argmax":
         assert np.array_equal(trace.calls, LENGTH + 2 * trace.backtracks)
-        assert abs(trace.backtracks.mean() - 0.3) <= 4.5 * np.sqrt(0.21 / COUNT)
+        assert abs(trace.backtracks.mean() - 0.3) <= 4.5 * np.sqrt(0.21 / count)
 
 
 # What follows is here because it uses the programs that the tests above have compiled.
@@ -391,7 +392,7 @@ def test_no_valid_completion():
     ):
         trace = draw(sampler, IMPOSSIBLE, count=FEW)
         assert (trace.status == Status.FAILED).all() and (trace.calls <= 40).all()
-        assert "accepts no token behind the first 0" in trace.explain(0)
+        assert "accepts no token after the first 0" in trace.explain(0)
         assert "if the verifier is exact, the prompt has no valid completion" in trace.explain(0)
 
 

@@ -1,9 +1,9 @@
 """Every sampler on small worlds, named and random, against `theory.guided`, which shares no code with it.
 
 All worlds are tables over prefixes of at most four of three tokens, and every sampler is one program for all
-of them, that of `test_laws` if it has run before. Drawn are 4096 strings; total variation exceeds
-`sum sqrt(p (1 - p) / n) / 2 + sqrt(log(1e9) / 2n)` with probability at most 1e-9. Strings of probability
-zero never come. `test_laws` has the same samplers with 100,000 strings and their numbers of calls.
+of them, that of `test_laws` if it has run before. Drawn are 1024 strings, 4096 in the long test; total
+variation exceeds `sum sqrt(p (1 - p) / n) / 2 + sqrt(log(1e9) / 2n)` with probability at most 1e-9. Strings
+of probability zero never come. `test_laws` has the same samplers with their numbers of calls.
 """
 
 import itertools
@@ -43,21 +43,14 @@ from minicosm.worlds import (
     some_zero,
 )
 
-COUNT = 4096
-
-
-@pytest.fixture(scope="module", autouse=True)
-def optimised():
-    """Few programs that run often: compiled as for users."""
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
-    jax.config.update("jax_disable_most_optimizations", True)
+CHUNK = 1024
 
 
 class Case:
     """A world with scores in [0, 1], as tables over prefixes."""
 
-    def __init__(self, world: GuidedWorld, log_table):
+    def __init__(self, world: GuidedWorld, log_table, count: int = CHUNK):
+        self.count = count
         self.world, self.log_table = world, np.asarray(log_table, float)
         self.laws = np.full((NODES, VOCAB), 1 / VOCAB)
         self.scores, self.valid = np.zeros(NODES), np.zeros(NODES)
@@ -79,16 +72,16 @@ class Case:
 
     def draw(self, sampler, scores=None, **options):
         # One string more, of full length, so that all worlds have one shape.
-        lengths = np.full(COUNT, self.world.horizon)
+        lengths = np.full(self.count, self.world.horizon)
         lengths[-1] = LENGTH
         trace = sample(
             sampler,
             Tables(self.laws),
             Scores(self.scores if scores is None else scores),
-            np.zeros((COUNT, 0), np.int32),
+            np.zeros((self.count, 0), np.int32),
             jax.random.key(int(self.laws.sum() * 1e6) % 2**31),
             length=lengths,
-            chunk=COUNT,
+            chunk=CHUNK,
             segment=16,
             **options,
         )
@@ -172,14 +165,28 @@ def samplers_have_their_laws(case: Case):
         case.check(case.draw(held), walk.after(steps)[tree.leaves], Status.INTERIOR)
 
 
-@settings(max_examples=6)
-@given(
-    seed=st.integers(0, 10**6),
-    states=st.integers(1, 4),
-    vocab=st.integers(1, VOCAB),
-    horizon=st.integers(1, LENGTH),
-)
+AUTOMATA = {
+    "seed": st.integers(0, 10**6),
+    "states": st.integers(1, 4),
+    "vocab": st.integers(1, VOCAB),
+    "horizon": st.integers(1, LENGTH),
+}
+
+
+@settings(max_examples=4)
+@given(**AUTOMATA)
 def test_random_automata(seed, states, vocab, horizon):
+    on_a_random_automaton(seed, states, vocab, horizon)
+
+
+@pytest.mark.long
+@settings(max_examples=50)
+@given(**AUTOMATA)
+def test_many_random_automata(seed, states, vocab, horizon):
+    on_a_random_automaton(seed, states, vocab, horizon, 4 * CHUNK)
+
+
+def on_a_random_automaton(seed, states, vocab, horizon, count=CHUNK):
     """Probabilities and scores are zero or of a few sizes, so that many are equal."""
     rng = np.random.default_rng(seed)
     weights = rng.integers(0, 3, (horizon, states, vocab))
@@ -191,7 +198,7 @@ def test_random_automata(seed, states, vocab, horizon):
     )
     with np.errstate(divide="ignore"):
         table = np.log(rng.choice([0, 0.25, 0.5, 1, 1], (horizon + 1, states)))
-    samplers_have_their_laws(Case(world, table))
+    samplers_have_their_laws(Case(world, table, count))
 
 
 def named():

@@ -1,10 +1,10 @@
 """What a Transformer and its config say to bad input: one sentence that names the fault."""
 
-import jax
 import numpy as np
 import pytest
+import random_models
 
-from minicosm.models import Transformer, TransformerConfig
+from minicosm.models import TransformerConfig
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -39,8 +39,8 @@ def test_bad_configs(fields, sentence):
 
 def test_bad_calls():
     config = TransformerConfig(5, layers=1, heads=2, width=8, max_length=6)
-    model = Transformer(config, key=jax.random.key(0))
-    decoder = Transformer(TransformerConfig(5, width=8, causal=True), key=jax.random.key(0))
+    model = random_models.transformer(config)
+    decoder = random_models.transformer(TransformerConfig(5, width=8, causal=True))
     rows = np.ones((7, 8), np.float32)
     for call, sentence in [
         (lambda: model.logits(rows), "the sequence has 7 positions, prompt included"),
@@ -60,7 +60,7 @@ def test_bad_calls():
 
 
 def test_tokens_that_are_not_observed_may_hold_anything():
-    model = Transformer(TransformerConfig(5, width=8), key=jax.random.key(0))
+    model = random_models.transformer(TransformerConfig(5, width=8))
     observed = np.array([True, False])
     np.testing.assert_array_equal(
         model.embed(np.array([1, -1]), observed), model.embed(np.array([1, 99]), observed)

@@ -80,16 +80,17 @@ def arrays(model, history) -> dict[str, np.ndarray]:
     return named | {f"history.{name}": values for name, values in history.items()}
 
 
-def on_mesh(text: str) -> dict[str, np.ndarray]:
+def on_mesh(text: str, kind=transformer) -> dict[str, np.ndarray]:
     """The ensemble, or the first member if the mesh has no such axis, on a mesh "ensemble=4,batch=2"."""
     sizes = {name: int(size) for name, size in (part.split("=") for part in text.split(","))}
     devices = np.array(jax.devices())[: np.prod(list(sizes.values()))]
     mesh = jax.sharding.Mesh(devices.reshape(*sizes.values()), tuple(sizes))
     if "ensemble" not in sizes:
         return arrays(*alone(sharding=mesh))
-    model, history = ensemble(transformer, sharding=mesh)
-    assert len(model.output_bias.sharding.device_set) == len(devices)
-    assert not model.output_bias.sharding.is_fully_replicated
+    model, history = ensemble(kind, sharding=mesh)
+    for leaf in jax.tree.leaves(model):
+        assert len(leaf.sharding.device_set) == len(devices)
+        assert not leaf.sharding.is_fully_replicated
     return arrays(model, history)
 
 

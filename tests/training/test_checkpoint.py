@@ -14,7 +14,7 @@ import pytest
 from runs import alone, arrays, ensemble
 
 from minicosm.training import Stopped, fit
-from minicosm.training.checkpoint import Progress, load, save
+from minicosm.training.checkpoint import RunState, load_run, save_run
 
 RUNS = Path(__file__).with_name("runs.py")
 
@@ -26,6 +26,17 @@ def same(found, expected):
         np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
 
 
+def test_a_run_that_breaks_off_continues_bit_by_bit(tmp_path):
+    """An error in the middle of a run; the same call again ends as if nothing had happened."""
+    path, reports = tmp_path / "run.npz", []
+    with pytest.raises(RuntimeError):
+        alone(checkpoint=path, progress=lambda *_: fails())
+    again = alone(checkpoint=path, progress=lambda done, _: reports.append(done))
+    assert reports == [6, 9, 12]
+    same(again, alone())
+
+
+@pytest.mark.long
 def test_a_killed_run_continues_bit_by_bit(tmp_path):
     """`kill -9` in the middle of a run; the same command again ends as if nothing had happened."""
     command = [sys.executable, RUNS, tmp_path / "run.npz", tmp_path / "result.npz"]
@@ -112,8 +123,8 @@ def test_every_kind_of_array_survives_the_file(tmp_path):
     learned = {"half": jnp.arange(3, dtype=jnp.bfloat16) / 7, "whole": jnp.asarray(5)}
     state = (jax.random.split(jax.random.key(3), 2), jnp.zeros((0, 2)))
     history = {"step": np.array([4]), "loss": np.array([np.nan])}
-    save(tmp_path / "a.npz", "run", Progress(learned, state, history, 4))
-    found = load(tmp_path / "a.npz", "run", learned, state)
+    save_run(tmp_path / "a.npz", "run", RunState(learned, state, history, 4))
+    found = load_run(tmp_path / "a.npz", "run", learned, state)
     assert found.step == 4 and np.isnan(found.history["loss"]).all()
     for a, b in zip(jax.tree.leaves(found[:2]), jax.tree.leaves((learned, state)), strict=True):
         assert a.dtype == b.dtype and bool(jnp.all(a == b))

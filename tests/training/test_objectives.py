@@ -7,18 +7,24 @@ import numpy as np
 import pytest
 from runs import Neighbours
 
-from minicosm.models import Transformer, TransformerConfig
+from minicosm.models import TransformerConfig, from_arrays
+from minicosm.models.weights import shapes
 from minicosm.training import CausalObjective, MaskedObjective
-from minicosm.worlds import HMM, MemoryHMM, full_rank_world, masked_loss
+from minicosm.worlds import HMM, Dyck, MemoryHMM, masked_loss
 
 
-def world(seed=0, hidden=3, vocab=4):
-    return full_rank_world(jax.random.key(seed), hidden=hidden, vocab=vocab, sparse=False)
+def world(seed=0):
+    """Drawn by NumPy, which has nothing to compile."""
+    draw = np.random.default_rng(seed)
+    A, W = draw.dirichlet(np.ones(3), 3).T, draw.dirichlet(np.ones(4), 3).T
+    return HMM(A, W, draw.dirichlet(np.ones(3)))
 
 
 def model(seed=0, **fields):
     shape = {"vocab": 4, "layers": 1, "heads": 2, "width": 8, "max_length": 8, "init_std": 0.3}
-    return Transformer(TransformerConfig(**(shape | fields)), key=jax.random.key(seed))
+    config, draw = TransformerConfig(**(shape | fields)), np.random.default_rng(seed)
+    arrays = {name: 0.3 * draw.normal(size=size) for name, size in shapes(config).items()}
+    return from_arrays(config, arrays)
 
 
 class Copier(eqx.Module):
@@ -40,9 +46,9 @@ class Copier(eqx.Module):
 
 @pytest.mark.parametrize("kind", [MaskedObjective, CausalObjective])
 def test_the_exact_world_has_no_excess_loss(kind):
-    exact = MemoryHMM.random(
-        jax.random.key(1), hidden=2, memory=2, vocab=4, emission_temperature=0.3
-    )
+    draw = np.random.default_rng(1)  # one cell of two values, two states
+    A, W = draw.dirichlet(np.ones(2), 2).T, draw.dirichlet(np.ones(4), (2, 2)).transpose(2, 0, 1)
+    exact = MemoryHMM(A, W, draw.dirichlet(np.ones(2)), draw.dirichlet(np.ones(2)))
     objective = kind(exact, length=7, batch=8)
     loss, metrics = eqx.filter_jit(objective)(exact, jax.random.key(2), 0)
     assert float(loss) > 0.1
@@ -111,22 +117,18 @@ def test_excess_of_causal_prediction_by_products_of_matrices():
     ],
 )
 def test_exact_targets_have_the_same_expected_gradient_and_less_variance(kind, options):
-    start = Neighbours(jax.random.key(0))
-    direction = jax.tree.map(
-        lambda x: jax.random.normal(jax.random.key(x.size), (3, *x.shape)), start
-    )
+    start, draw = Neighbours(jax.random.key(0)), np.random.default_rng(0)
+    direction = jax.tree.map(lambda x: jnp.asarray(draw.normal(size=(3, *x.shape)), x.dtype), start)
 
-    def gradients(exact):
+    def along(key, exact):
         objective = kind(world(), length=5, batch=1, exact=exact, measure=False, **options)
+        g = jax.grad(lambda m: objective(m, key, 0)[0])(start)
+        dots = jax.tree.map(lambda d, x: jnp.tensordot(d, x, x.ndim), direction, g)
+        return sum(jax.tree.leaves(dots))
 
-        def along(key):
-            g = jax.grad(lambda m: objective(m, key, 0)[0])(start)
-            dots = jax.tree.map(lambda d, x: jnp.tensordot(d, x, x.ndim), direction, g)
-            return sum(jax.tree.leaves(dots))
-
-        return np.asarray(jax.jit(jax.vmap(along))(jax.random.split(jax.random.key(5), 4000)))
-
-    sampled, exact = gradients(False), gradients(True)
+    keys = jax.random.split(jax.random.key(5), 4000)
+    both = jax.jit(jax.vmap(lambda key: (along(key, False), along(key, True))))
+    sampled, exact = map(np.asarray, both(keys))
     difference = sampled - exact  # of the same sequences, so only the targets' noise remains
     error = difference.std(axis=0) / np.sqrt(len(difference))
     assert (np.abs(difference.mean(axis=0)) < 3.5 * error).all()
@@ -156,7 +158,7 @@ def test_bert_corruption_masks_replaces_and_keeps_80_10_10():
 
 def test_mask_corruption_hides_every_chosen_position():
     objective = MaskedObjective(world(), length=20, rate=0.05, measure=False)
-    found = objective.predictions(Copier(), jax.random.key(0))
+    found = jax.jit(lambda key: objective.predictions(Copier(), key))(jax.random.key(0))
     assert found.log_laws.shape == (1, 4)
     np.testing.assert_allclose(found.log_laws, np.log(0.25), rtol=1e-6)
 
@@ -165,25 +167,32 @@ def test_every_window_of_a_corpus_is_drawn_and_nothing_else():
     corpus = np.arange(12).reshape(2, 6)
     objective = CausalObjective(length=4, corpus=corpus)
     keys = jax.random.split(jax.random.key(0), 300)
-    drawn = {tuple(w) for w in np.asarray(jax.vmap(objective.tokens)(keys)).tolist()}
+    drawn = {
+        tuple(w)
+        for w in np.asarray(jax.jit(jax.vmap(lambda key: objective.tokens(key)))(keys)).tolist()
+    }
     assert drawn == {tuple(row[i : i + 4]) for row in corpus.tolist() for i in range(3)}
 
 
 def test_members_of_an_ensemble_read_their_own_corpora():
     objective = CausalObjective(length=3, corpus=np.arange(10).reshape(2, 1, 5))
     keys = jax.random.split(jax.random.key(0), 2)
-    first, second = np.asarray(eqx.filter_vmap(lambda o, k: o.tokens(k))(objective, keys))
+    first, second = np.asarray(
+        eqx.filter_jit(eqx.filter_vmap(lambda o, k: o.tokens(k)))(objective, keys)
+    )
     assert first.max() < 5 <= second.min()
 
 
 def test_without_a_world_only_the_loss_is_known():
     corpus = np.zeros((1, 6), int)
     objective, small = CausalObjective(length=4, corpus=corpus), Neighbours(jax.random.key(0))
-    assert set(objective(small, jax.random.key(0), 0)[1]) == {"tokens"}
+    shapes = eqx.filter_eval_shape(objective, small, jax.random.key(0), 0)
+    assert set(shapes[1]) == {"tokens"}
 
 
 def test_dropout_is_on_and_bfloat16_is_close():
-    objective = MaskedObjective(world(), length=8, batch=4, measure=False)
+    corpus = np.random.default_rng(0).integers(0, 4, (5, 8))
+    objective = MaskedObjective(length=8, batch=4, corpus=corpus)
 
     def loss(**fields):
         return float(eqx.filter_jit(objective)(model(**fields), jax.random.key(0), 0)[0])
@@ -209,6 +218,7 @@ def test_dropout_is_on_and_bfloat16_is_close():
         (CausalObjective, {"corpus": np.zeros(20, int)}, "must have shape"),
         (CausalObjective, {"corpus": np.zeros((3, 9), int)}, "start law moves by"),
         (CausalObjective, {"world": None}, "there must be a corpus"),
+        (MaskedObjective, {"world": Dyck()}, "a world of type Dyck has no `conditionals`"),
     ],
 )
 @pytest.mark.usefixtures("unchecked_types")

@@ -8,8 +8,13 @@ from scipy.optimize import minimize
 
 from minicosm.theory.parallel import information as info
 from minicosm.training import pseudolikelihood as mpl
-from minicosm.worlds import CliqueIsing, MaskLaw
-from minicosm.worlds.joint.ising import random_ising
+from minicosm.worlds import CliqueIsing, Ising, MaskLaw
+
+
+def ising(rng: np.random.Generator, scale: float = 0.5) -> Ising:
+    """Three spins with random fields and couplings."""
+    J = np.triu(scale * rng.normal(size=(3, 3)), 1)
+    return Ising(scale * rng.normal(size=3), J + J.T)
 
 
 def loss_by_hand(theta, counts, T, masks: MaskLaw, states, evidence=True):
@@ -27,7 +32,7 @@ def loss_by_hand(theta, counts, T, masks: MaskLaw, states, evidence=True):
 @given(st.integers(0, 50), st.sampled_from(["uniform", "adaptive", "ignored"]))
 def test_the_fit_is_the_minimum(seed, kind):
     rng = np.random.default_rng(seed)
-    world = random_ising(rng, 3, field=0.3, coupling=0.3)
+    world = ising(rng, 0.3)
     joint, T = world.joint(), world.statistics()
     masks = MaskLaw.uniform(3, int(rng.integers(1, 4)))
     if kind != "uniform":
@@ -81,7 +86,7 @@ def test_a_batch_is_its_members_and_averaged_masks_are_maximum_likelihood():
 
 
 def test_several_masks_of_one_example_share_its_sequence():
-    world = random_ising(np.random.default_rng(0), 3)
+    world = ising(np.random.default_rng(0))
     joint = world.joint()
     masks = MaskLaw.uniform(3, 1)
     counts = mpl.draw_counts(np.random.default_rng(1), joint, masks, 50, masks_per_example=7)

@@ -5,6 +5,7 @@ from .backtracking import Backtracking
 from .beam import Beams, beam
 from .blocks import BlockBestOfN
 from .engine import Sampler, sample
+from .host_loop import Reader, sample_on_host
 from .refinement import Refinement, refine
 from .settings import Draw
 from .tokenwise import ActionLevelRejection, TokenwiseRejection, ValueGuided, VerifierEnumeration
@@ -34,6 +35,7 @@ __all__ = [
     "DyckVerifier",
     "ProbeVerifier",
     "RandomVerifier",
+    "Reader",
     "Refinement",
     "Rejection",
     "Sampler",
@@ -48,5 +50,6 @@ __all__ = [
     "distinct_prefixes",
     "refine",
     "sample",
+    "sample_on_host",
     "truncate",
 ]

@@ -67,7 +67,7 @@ class Backtracking(Draw):
     record: int = field(default=0, metadata={"fixed": True})
     """How many rejected prefixes of a row the trace keeps; `once_per_prefix` keeps all."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_count("quota", self.quota)
         check_count("stride", self.stride)
@@ -114,7 +114,7 @@ class Backtracking(Draw):
     def _check(
         self, task: r.Task, row: r.Row, ask: Bool[Array, ""], force: Bool[Array, ""]
     ) -> r.Row:
-        """Ask the verifier about the string, if told to and if there is quota, and backtrack."""
+        """Ask the verifier about the string, if `ask` and if there is quota, and backtrack."""
         own: Own = row.own
         ask = ask & ~force & (own.quota > 0)
         if task.verifier is None:
@@ -145,7 +145,7 @@ class Backtracking(Draw):
 
     def report(self, rows: r.Row) -> dict[str, Any]:
         own: Own = rows.own
-        found: dict[str, Any] = {"quota_left": own.quota}
+        fields: dict[str, Any] = {"quota_left": own.quota}
         if self.record:
-            found |= {"fired": own.fired, "fired_lengths": own.fired_lengths}
-        return found
+            fields |= {"fired": own.fired, "fired_lengths": own.fired_lengths}
+        return fields

@@ -37,7 +37,7 @@ def beam(
 
     At every step each beam is followed by every token, and the `width` most likely of all stay. A beam
     that has ended stays as it is. A row stops when its best beam has ended: log-probabilities only
-    fall, so no other can pass it. (What is returned behind the first beam may then be unfinished.)
+    fall, so no other can pass it. (What is returned after the first beam may then be unfinished.)
     A beam of `longest` tokens must end.
 
     The model has `encode`, a memory of one source, and `by_token(width, longest)`, as `Translator` does:
@@ -55,12 +55,12 @@ def beam(
     stay = jnp.where(is_end, 0.0, -jnp.inf)
     take = jax.vmap(lambda rows, which: rows[which])
 
-    def body(state):
+    def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         t, past, parent, token, tokens, scores, ended, passes, live = state
         logits, past = step(past, t, parent, token)
         law = jnp.where((t < longest) | is_end, jax.nn.log_softmax(logits), -jnp.inf)
-        found = jnp.where(ended[..., None], stay, law)
-        total = (scores[..., None] + found).reshape(batch, -1)
+        following = jnp.where(ended[..., None], stay, law)
+        total = (scores[..., None] + following).reshape(batch, -1)
         best, at = jax.lax.top_k(total, width)
         parent, token = at // V, at % V
         over = take(ended, parent) | (token == end)

@@ -38,7 +38,7 @@ class BlockBestOfN(Draw):
     """For each block draw `count` candidates and keep the one with the highest score, the first of
     equals.
 
-    A block ends behind the token `separator` or at `size` tokens (at least one of the two must be
+    A block ends after the token `separator` or at `size` tokens (at least one of the two must be
     given), and where the string is complete. At most `blocks` blocks are written. Every drawn token
     is a call; reading the kept candidate once more is none, for its laws were asked for before. If the
     budget is spent within a block, the string ends with its best candidate so far, if there is one.
@@ -49,7 +49,7 @@ class BlockBestOfN(Draw):
     size: int | None = None
     blocks: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_count("count", self.count)
         if self.separator is None and self.size is None:

@@ -4,6 +4,8 @@ A spin's law depends on the others only through their sum, which is kept. Chains
 that each operation is one vector operation over them.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -19,6 +21,8 @@ from .gibbs import unit
 FEW = 32  # hidden spins up to which drawing their places is faster than going through all spins
 
 Words = tuple[UInt32[Array, " n"], UInt32[Array, " n"], UInt32[Array, " n"], UInt32[Array, " n"]]
+
+State = tuple[Array, Array, Words]
 
 
 @eqx.filter_jit
@@ -38,14 +42,14 @@ def clique_sweeps(
     others = 2.0 * jnp.arange(N) - (N - 1)  # sum of the other spins, by their number of +
     up = jax.nn.sigmoid(2 * (field + coupling * others)).astype(jnp.float32)
 
-    def site(carry, row):
+    def site(carry: tuple[Array, Words], row: Array) -> tuple[tuple[Array, Words], Array]:
         total, random = carry
         rest = total - row
         bits, random = xoshiro(random)
         row = (unit(bits) < up[rest]).astype(jnp.int32)
         return (rest + row, random), row
 
-    def sweep(carry, _):
+    def sweep(carry: tuple[Array, Any], _: None) -> tuple[tuple[Array, Any], None]:
         rows, inner = carry
         inner, rows = jax.lax.scan(site, inner, rows)
         return (rows, inner), None
@@ -88,18 +92,20 @@ def block_table(N: int, k: int, coupling: float, field: float) -> Float[np.ndarr
 
 
 @eqx.filter_jit
-def _blocks(key, spins, table, steps: int):
+def _blocks(
+    key: PRNGKeyArray, spins: Any, table: Float[AnyArray, "others v"], steps: int
+) -> Int[Array, "N chains"]:
     (N, chains), k = spins.shape, table.shape[1] - 1
     rows = (jnp.asarray(spins, jnp.int32) + 1) // 2
     each = jnp.arange(chains)
 
-    def redrawn(others, random):
+    def redrawn(others: Array, random: Words) -> tuple[Array, Words]:
         """How many hidden spins become +."""
         bits, random = xoshiro(random)
         below = jnp.sum(jnp.asarray(table)[others] <= unit(bits)[:, None], axis=1)
         return jnp.minimum(below, k), random
 
-    def by_places(carry, _):
+    def by_places(carry: State, _: None) -> tuple[State, None]:
         rows, total, random = carry
         places, random = ordered_places(random, N, k)
         others = total - jnp.sum(rows[places, each], axis=0)
@@ -108,7 +114,7 @@ def _blocks(key, spins, table, steps: int):
         rows = rows.at[places, each].set(new, unique_indices=True, mode="promise_in_bounds")
         return (rows, others + up, random), None
 
-    def by_passes(carry, _):
+    def by_passes(carry: State, _: None) -> tuple[State, None]:
         rows, total, random = carry
         hidden, random = chosen_in_turn(random, jnp.ones((N, chains), bool), jnp.full(chains, k))
         others = total - jnp.sum(jnp.where(hidden, rows, 0), axis=0)
@@ -130,12 +136,12 @@ def ordered_places(random: Words, N: int, k: int) -> tuple[Int[Array, "k n"], Wo
     n = random[0].shape[0]
     order = jnp.arange(k)[:, None]
 
-    def swap(carry, i):
+    def swap(carry: State, i: Array) -> tuple[State, Array]:
         targets, moved, random = carry
         bits, random = xoshiro(random)
         r = i + (unit(bits) * (N - i)).astype(jnp.int32)
 
-        def now_at(place):
+        def now_at(place: Array) -> Array:
             last = jnp.max(jnp.where((order < i) & (targets == place), order, -1), axis=0)
             put = jnp.sum(jnp.where(order == last, moved, 0), axis=0)
             return jnp.where(last < 0, place, put)
@@ -155,7 +161,7 @@ def chosen_in_turn(
     """A uniformly random choice of `count` of the true entries of every column: each is taken with
     the chance (still to take) / (still to come)."""
 
-    def one(carry, here):
+    def one(carry: State, here: Array) -> tuple[State, Array]:
         take, come, random = carry
         bits, random = xoshiro(random)
         taken = here & (unit(bits) * come < take)
@@ -177,5 +183,5 @@ def xoshiro(state: Words) -> tuple[UInt32[Array, " n"], Words]:
     return bits, (a ^ d, b ^ c, c ^ (b << 9), _rotated(d, 11))
 
 
-def _rotated(word, by: int):
+def _rotated(word: UInt32[Array, " n"], by: int) -> UInt32[Array, " n"]:
     return (word << by) | (word >> (32 - by))

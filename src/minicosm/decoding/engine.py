@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import Generator, Verifier
 from minicosm.worlds.arrays import AnyArray, check_count
@@ -18,6 +18,8 @@ from . import rows as r
 from .trace import PADDING, Status, Trace
 
 MAX_CALLS = 1_000_000
+Each = tuple[AnyArray, AnyArray, AnyArray, AnyArray]
+"""Of every row that is computed: prompt, its length, the limit of the string, and the row's number."""
 
 
 @runtime_checkable
@@ -68,7 +70,7 @@ def sample(
     """Continue every prompt by the sampler's rule.
 
     A string has at most `length` tokens, its prompt included (one number, or one for each row), and
-    is complete at that length or at the token `end`. Prompts may be padded behind `prompt_lengths`
+    is complete at that length or at the token `end`. Prompts may be padded after `prompt_lengths`
     with anything; they may be empty, shape (batch, 0). The same key gives the same strings whatever
     the batch and the chunks (up to the rounding of the generator): row i draws with the key
     `fold_in(key, i)`, and its step t with that key and t folded in.
@@ -102,7 +104,7 @@ def sample(
     # keep the others waiting.
     slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
     state: Any = None
-    found: Any = None
+    results: Any = None
     pace = math.inf  # seconds a step took last; the first segment is one step, which may compile
     while waiting < batch or live.any():
         free = np.flatnonzero(~live)
@@ -117,8 +119,8 @@ def sample(
             begun = begun._replace(own=_own(numbers, *shared[2:], each, bare))
             state = begun if not live.any() else _merge(mask, begun, state)
             live |= mask
-            if found is None:
-                found = _unfinished(_small(begun), tokens, sizes)
+            if results is None:
+                results = _unfinished(_small(begun), tokens, sizes)
         began = time.monotonic()
         late = began > deadline
         if not late:
@@ -133,15 +135,15 @@ def sample(
             raise ValueError(_sentence(fault, sampler))
         ended = live & (late | (small.status != Status.RUNNING))
         rows = slots[ended]
-        for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(small), strict=True):
+        for whole, part in zip(jax.tree.leaves(results), jax.tree.leaves(small), strict=True):
             whole[rows] = part[ended]
         live &= ~ended
         if progress is not None:
             progress(waiting - int(live.sum()), batch)
         if late:
             break
-    found.status[found.status == Status.RUNNING] = Status.BUDGET
-    return _trace(sampler, found, prompts, sizes)
+    results.status[results.status == Status.RUNNING] = Status.BUDGET
+    return _trace(sampler, results, prompts, sizes)
 
 
 def _small(state: r.Row) -> r.Row:
@@ -149,15 +151,17 @@ def _small(state: r.Row) -> r.Row:
     return jax.tree.map(np.asarray, state._replace(memory=None, judgement=None))
 
 
-def _unfinished(begun: r.Row, tokens, sizes) -> r.Row:
-    """Room for what is found, filled with rows of which nothing is known but their prompts."""
+def _unfinished(begun: r.Row, tokens: np.ndarray, sizes: np.ndarray) -> r.Row:
+    """Room for the results, filled with rows of which nothing is known but their prompts."""
     batch = len(tokens)
     empty = jax.tree.map(lambda leaf: np.repeat(leaf[:1], batch, 0), begun)
     running = np.full(batch, Status.RUNNING, np.int32)
     return empty._replace(tokens=tokens.copy(), n=sizes.copy(), status=running)
 
 
-def _tasks(generator, verifier, each, key, end):
+def _tasks(
+    generator: Any, verifier: Any, each: Each, key: PRNGKeyArray, end: Int[Array, ""]
+) -> tuple[r.Task, r.Task]:
     """The rows' tasks, and which of their parts belong to a row."""
     tokens, sizes, limits, index = (jnp.asarray(part) for part in each)
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(index)
@@ -166,63 +170,85 @@ def _tasks(generator, verifier, each, key, end):
 
 
 @eqx.filter_jit
-def _begin(generator, verifier, key, end, each, fresh, longest):
+def _begin(
+    generator: Generator,
+    verifier: Verifier | None,
+    key: PRNGKeyArray,
+    end: Int[Array, ""],
+    each: Each,
+    fresh: Bool[AnyArray, " chunk"],
+    longest: int,
+) -> r.Row:
     """Rows that have read their prompts, whatever the sampler; those that are not `fresh` have
     ended."""
     tasks, axes = _tasks(generator, verifier, each, key, end)
 
-    def one(task, fresh):
+    def one(task: r.Task, fresh: Bool[Array, ""]) -> r.Row:
         row = r.begin(task, longest)
         return r.finish(row, Status.DONE, ~fresh | r.is_full(task, row))
 
-    return jax.vmap(one, (axes, 0))(tasks, fresh)
+    return jax.vmap(one, (axes, 0))(tasks, jnp.asarray(fresh))
 
 
 @eqx.filter_jit
-def _own(sampler, key, end, each, state):
+def _own(
+    sampler: Sampler, key: PRNGKeyArray, end: Int[Array, ""], each: Each, state: r.Row
+) -> PyTree:
     """What the sampler keeps for itself at first."""
     tasks, axes = _tasks(None, None, each, key, end)
     return jax.vmap(sampler.start, (axes, 0))(tasks, state)
 
 
 @jax.jit
-def _merge(mask, new, old):
-    def choose(a, b):
+def _merge(mask: Bool[Array, " chunk"], new: r.Row, old: r.Row) -> r.Row:
+    def choose(a: Array, b: Array) -> Array:
         return jnp.where(mask.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
 
     return jax.tree.map(choose, new, old)
 
 
 @eqx.filter_jit
-def _advance(sampler, generator, verifier, key, end, each, state, budget, segment):
+def _advance(
+    sampler: Sampler,
+    generator: Generator,
+    verifier: Verifier | None,
+    key: PRNGKeyArray,
+    end: Int[Array, ""],
+    each: Each,
+    state: r.Row,
+    budget: Int[Array, " 2"],
+    segment: Int[Array, ""],
+) -> r.Row:
     """At most `segment` steps."""
     tasks, axes = _tasks(generator, verifier, each, key, end)
 
-    def one(task, row):
+    def one(task: r.Task, row: r.Row) -> r.Row:
         cost = jnp.stack([jnp.int32(part) for part in sampler.cost(row, generator.vocab)])
         spent = jnp.any(jnp.stack([row.calls, row.verifier_calls]) + cost > budget)
         running = row.status == Status.RUNNING
         active = running & ~spent
         new = sampler.step(task, row, jax.random.fold_in(task.key, row.steps))
         new = r.add(new, steps=1)
-        # Memories need no choice: what a step writes there is behind the string.
+        # Memories need no choice: what a step writes there is after the string.
         parts = (x._replace(memory=None, judgement=None) for x in (new, row))
         kept = jax.tree.map(lambda a, b: jnp.where(active, a, b), *parts)
         kept = kept._replace(memory=new.memory, judgement=new.judgement)
         return r.finish(kept, Status.BUDGET, running & spent)
 
-    def going(carry):
+    def going(carry: tuple[Array, r.Row]) -> Bool[Array, ""]:
         i, state = carry
         return (i < segment) & jnp.any(state.status == Status.RUNNING)
 
-    def step(carry):
+    def step(carry: tuple[Array, r.Row]) -> tuple[Array, r.Row]:
         i, state = carry
         return i + 1, jax.vmap(one, (axes, 0))(tasks, state)
 
     return jax.lax.while_loop(going, step, (jnp.int32(0), state))[1]
 
 
-def _check(generator, prompts, prompt_lengths, length, end):
+def _check(
+    generator: Generator, prompts: Any, prompt_lengths: Any, length: Any, end: int | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Prompts, their lengths and the rows' limits as arrays."""
     prompts = np.asarray(prompts)
     if prompts.ndim != 2 or prompts.shape[0] == 0:
@@ -285,8 +311,8 @@ def _sentence(fault: int, sampler: Sampler) -> str:
 
 
 def _trace(sampler: Sampler, rows: Any, prompts: Any, sizes: np.ndarray) -> Trace:
-    found = sampler.report(rows)
-    tokens, lengths = found.pop("tokens", rows.tokens), found.pop("lengths", rows.n)
+    own = sampler.report(rows)
+    tokens, lengths = own.pop("tokens", rows.tokens), own.pop("lengths", rows.n)
     tokens = np.where(np.arange(tokens.shape[1]) < lengths[:, None], tokens, PADDING)
     wide = min(prompts.shape[1], tokens.shape[1])
     mine = np.arange(wide) < sizes[:, None]
@@ -300,5 +326,5 @@ def _trace(sampler: Sampler, rows: Any, prompts: Any, sizes: np.ndarray) -> Trac
         backtracks=rows.backtracks,
         status=rows.status,
         prompt_preserved=same,
-        **found,
+        **own,
     )

@@ -124,7 +124,7 @@ class CliqueGibbs(eqx.Module):
 
 
 class CliqueParallel(eqx.Module):
-    """The independent parallel sampler of a clique with free spins beside it: state = spins."""
+    """The independent parallel sampler of a clique with free spins next to it: state = spins."""
 
     coupling: Float[AnyArray, ""]
     h: Float[AnyArray, " N"]
@@ -161,9 +161,9 @@ def smallest(keys: UInt32[Array, " n"], count: Int[Array, ""]) -> Bool[Array, " 
     if keys.shape[0] <= 32:
         return jnp.sum(keys[None, :] < keys[:, None], axis=1) < count
 
-    def narrow(i, found):
-        higher = found | (jnp.uint32(2**31) >> i.astype(jnp.uint32))
-        return jnp.where(jnp.sum(keys < higher) < count, higher, found)
+    def narrow(i: Array, largest: UInt32[Array, ""]) -> UInt32[Array, ""]:
+        higher = largest | (jnp.uint32(2**31) >> i.astype(jnp.uint32))
+        return jnp.where(jnp.sum(keys < higher) < count, higher, largest)
 
     return (keys <= jax.lax.fori_loop(0, 32, narrow, jnp.uint32(0))) & (count > 0)
 
@@ -202,8 +202,8 @@ def trajectory(
 
 
 @eqx.filter_jit
-def _trajectory(chain, key, start, steps: int):
-    def step(state, key):
+def _trajectory(chain: Chain, key: PRNGKeyArray, start: Any, steps: int) -> Int[Array, "..."]:
+    def step(state: Array, key: PRNGKeyArray) -> tuple[Array, Array]:
         state = chain(key, state)
         return state, state
 
@@ -219,8 +219,8 @@ def run_chains(
 
 
 @eqx.filter_jit
-def _run_chains(chain, key, starts, steps: int):
-    def step(states, key):
+def _run_chains(chain: Chain, key: PRNGKeyArray, starts: Any, steps: int) -> Int[Array, "..."]:
+    def step(states: Array, key: PRNGKeyArray) -> tuple[Array, None]:
         return jax.vmap(chain)(jax.random.split(key, states.shape[0]), states), None
 
     return jax.lax.scan(step, jnp.asarray(starts), jax.random.split(key, steps))[0]
@@ -242,14 +242,16 @@ def hitting_steps(
 
 
 @eqx.filter_jit
-def _hitting_steps(chain, key, starts, target, budget):
+def _hitting_steps(
+    chain: Chain, key: PRNGKeyArray, starts: Any, target: Any, budget: Any
+) -> Int[Array, " chains"]:
     starts = jnp.asarray(starts)
 
-    def go(carry):
+    def go(carry: tuple[Any, ...]) -> Bool[Array, ""]:
         t, _, _, arrived, _ = carry
         return (t < budget) & ~jnp.all(arrived)
 
-    def step(carry):
+    def step(carry: tuple[Any, ...]) -> tuple[Any, ...]:
         t, states, steps, arrived, key = carry
         key, use = jax.random.split(key)
         moved = jax.vmap(chain)(jax.random.split(use, states.shape[0]), states)

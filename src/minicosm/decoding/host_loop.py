@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.worlds.arrays import check_count
 
@@ -33,7 +33,7 @@ class Reader(Protocol):
     """A model that has read the first n tokens of one string."""
 
     def read(self, tokens: Sequence[int]) -> None:
-        """Put tokens behind the string."""
+        """Put tokens after the string."""
         ...
 
     def back(self, n: int) -> None:
@@ -56,7 +56,17 @@ class Halt(Exception):
 class Host:
     """One string and its counters."""
 
-    def __init__(self, reader, score, prompt, key, limit, end, budget, deadline):
+    def __init__(
+        self,
+        reader: Reader,
+        score: Score | None,
+        prompt: Sequence[int],
+        key: PRNGKeyArray,
+        limit: int,
+        end: int | None,
+        budget: tuple[float | int, float | int],
+        deadline: float | int,
+    ):
         self.reader, self.score, self.key = reader, score, key
         self.limit, self.end = limit, end
         self.budget, self.deadline = budget, deadline
@@ -108,6 +118,7 @@ class Host:
         if self.verifier_calls >= self.budget[1]:
             raise Halt
         self.verifier_calls += 1
+        assert self.score is not None
         score = float(self.score(tuple(self.tokens), self.reader.state()))
         if not np.isfinite(score):
             raise ValueError(f"the verifier gave the score {score}; scores must be finite")
@@ -118,7 +129,9 @@ class Host:
 
 
 @jax.jit
-def _pick(key, step, law, draw):
+def _pick(
+    key: PRNGKeyArray, step: Any, law: Float[Array, " V"], draw: Draw
+) -> tuple[Int[Array, ""], Int[Array, ""]]:
     number = jax.random.uniform(jax.random.fold_in(key, step))
     return choose(number, jnp.exp(truncate(law, draw))), likeliest(law)
 

@@ -74,7 +74,7 @@ class HuggingFaceReader:
         if n == 0:
             self.cache = type(self.cache)(config=self.model.config)
         elif n < self.n:
-            self.cache.crop(n - self.n)  # negative: so many tokens are cut off
+            self.cache.crop(n - self.n)  # negative: the number of tokens to cut off
         del self.laws[n:], self.states[n:]
 
     def law(self) -> Float[np.ndarray, " V"]:

@@ -24,7 +24,7 @@ class Pass(NamedTuple):
     log_probs: Float[Array, " T"]
     """Of `tokens`, in this pass."""
     real: Bool[Array, " T"]
-    """False behind the hypothesis's length."""
+    """False after the hypothesis's length."""
     step: Int[Array, ""]
     """1 for the first pass."""
     steps: int
@@ -58,7 +58,7 @@ def constant(share: float) -> Rejecter:
     return lambda seen: _least_likely(seen, share)
 
 
-def _least_likely(seen: Pass, share) -> Bool[Array, " T"]:
+def _least_likely(seen: Pass, share: float | Float[Array, ""]) -> Bool[Array, " T"]:
     count = jnp.floor(share * seen.real.sum() + 1e-6)
     ordered = jnp.argsort(jnp.where(seen.real, seen.log_probs, jnp.inf))
     return (jnp.argsort(ordered) < count) & seen.real
@@ -94,7 +94,7 @@ class Refinement(NamedTuple):
 
     @eqx.filter_jit
     def after(self, steps: int) -> "Refinement":
-        """What would have come out after at most so many passes."""
+        """What would have come out after at most `steps` passes."""
         S = self.outputs.shape[2]
         if not 1 <= steps <= S:
             raise ValueError(f"steps is {steps}; it must be from 1 to {S}")
@@ -163,13 +163,19 @@ def refine(
     keys = jax.vmap(lambda i: jax.random.split(jax.random.fold_in(key, i), K))(jnp.arange(batch))
     if start is None:
 
-        def draw(key):
+        def draw(key: PRNGKeyArray) -> Int[Array, " T"]:
             return jax.random.randint(jax.random.fold_in(key, 0), (T,), 0, model.vocab)
 
         start = jax.vmap(jax.vmap(draw))(keys)
     tokens = jnp.where(real, jnp.asarray(start), PADDING).astype(jnp.int32)
 
-    def one_pass(memory, tokens, real, key, step):
+    def one_pass(
+        memory: Any,
+        tokens: Int[Array, " T"],
+        real: Bool[Array, " T"],
+        key: PRNGKeyArray,
+        step: Int[Array, ""],
+    ) -> tuple[Int[Array, " T"], Float[Array, ""], Int[Array, " T"]]:
         """One hypothesis: most likely tokens, their log-probability, and what the next pass reads."""
         law = jax.nn.log_softmax(model.decode(tokens, memory, real))
         new = jnp.where(real, jnp.argmax(law, axis=-1), PADDING).astype(tokens.dtype)
@@ -179,7 +185,7 @@ def refine(
 
     over = jax.vmap(jax.vmap(one_pass, (None, 0, 0, 0, None)), (0, 0, 0, 0, None))
 
-    def body(state):
+    def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         s, tokens, live, ran, inputs, outputs, log_probs = state
         new, total, following = over(memory, tokens, real, keys, s + 1)
         last = jnp.maximum(s - 1, 0)
@@ -207,13 +213,27 @@ def refine(
     return _chosen(ran, lengths, of_length, inputs, outputs, log_probs, scores)
 
 
-def _scores(log_probs, lengths, of_length, alpha: float, joint: bool) -> Float[Array, "batch K S"]:
+def _scores(
+    log_probs: Float[Array, "batch K S"],
+    lengths: Int[Array, "batch K"],
+    of_length: Float[Array, "batch K"],
+    alpha: float,
+    joint: bool,
+) -> Float[Array, "batch K S"]:
     """As `Refinement.scored` says."""
     scores = log_probs / (((5 + lengths) / 6) ** alpha)[..., None]
     return scores + of_length[..., None] if joint else scores
 
 
-def _chosen(ran, lengths, of_length, inputs, outputs, log_probs, scores) -> Refinement:
+def _chosen(
+    ran: Int[Array, "batch K"],
+    lengths: Int[Array, "batch K"],
+    of_length: Float[Array, "batch K"],
+    inputs: Int[Array, "batch K S T"],
+    outputs: Int[Array, "batch K S T"],
+    log_probs: Float[Array, "batch K S"],
+    scores: Float[Array, "batch K S"],
+) -> Refinement:
     """The best hypothesis after the last pass, without its repeats."""
     best = jnp.argmax(scores[:, :, -1], axis=1)
     rows = jnp.arange(best.shape[0])

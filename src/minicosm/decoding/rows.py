@@ -57,7 +57,7 @@ class Task(NamedTuple):
 def begin(task: Task, longest: int) -> Row:
     """The row whose string is the prompt; `longest` is that of the batch's prompts."""
     room = task.prompt.shape[0]
-    # Behind its own prompt a row reads tokens of no meaning, which are overwritten.
+    # After its own prompt a row reads tokens of no meaning, which are overwritten.
     tokens = task.prompt[:longest]
     memory = read_all(task.generator, room, tokens)
     judgement = None
@@ -65,7 +65,7 @@ def begin(task: Task, longest: int) -> Row:
         # What a memory holds about a prefix is the same once the generator has read on.
         verifier, judgement = task.verifier, task.verifier.begin(room, memory)
 
-        def read(judgement, now):
+        def read(judgement: PyTree, now: tuple[Array, Array]) -> tuple[PyTree, None]:
             n, token = now
             return verifier.read(judgement, n, token, memory), None
 
@@ -78,10 +78,10 @@ def begin(task: Task, longest: int) -> Row:
 
 
 def read_all(generator: Generator, room: int, tokens: Int[Array, " P"]) -> PyTree:
-    """The generator's memory of a prompt: in one pass if it has `begin_behind(room, tokens)`, else
+    """The generator's memory of a prompt: in one pass if it has `begin_after(room, tokens)`, else
     token by token."""
-    if hasattr(generator, "begin_behind") and tokens.shape[0]:
-        return generator.begin_behind(room, tokens)
+    if hasattr(generator, "begin_after") and tokens.shape[0]:
+        return generator.begin_after(room, tokens)
     memory = generator.begin(room)
     if not tokens.shape[0]:
         return memory
@@ -92,7 +92,7 @@ def read_all(generator: Generator, room: int, tokens: Int[Array, " P"]) -> PyTre
 
 
 def append(task: Task, row: Row, token: Int[Array, ""], when: Bool[Array, ""] | bool = True) -> Row:
-    """Put `token` behind the string; if not `when`, or if the string is full, change nothing."""
+    """Put `token` after the string; if not `when`, or if the string is full, change nothing."""
     grows = jnp.asarray(when) & (row.n < row.tokens.shape[0])
     last = jnp.maximum(row.n - 1, 0)
     # Reading the last token again changes nothing.
@@ -118,7 +118,7 @@ def law(
     answer = task.generator.law(row.memory, row.n)
     wrong = ~(jnp.abs(jnp.sum(jnp.exp(answer)) - 1) <= LAW_TOLERANCE)
     row = add(row, calls=jnp.asarray(when))
-    return answer, blame(row, LAW, wrong & when)
+    return answer, note_fault(row, LAW, wrong & when)
 
 
 def score(
@@ -133,10 +133,10 @@ def score(
 def children(
     task: Task, row: Row, when: Bool[Array, ""] | bool = True
 ) -> tuple[Float[Array, " V"], Row]:
-    """The scores of the string with each token behind it; V calls of the verifier, if `when`."""
+    """The scores of the string with each token after it; V calls of the verifier, if `when`."""
     vocab = task.generator.vocab
 
-    def one(token):
+    def one(token: Int[Array, ""]) -> Float[Array, ""]:
         longer = append(task, row, token)
         assert task.verifier is not None
         return task.verifier.score(longer.judgement, longer.n)
@@ -150,12 +150,12 @@ def judge(
     row: Row, answer: Float[Array, "*n"], when: Bool[Array, ""] | bool, probability: bool
 ) -> Row:
     """Note what is wrong with scores that count."""
-    row = blame(row, NOT_A_NUMBER, jnp.any(~jnp.isfinite(answer) & when))
-    row = blame(row, NEGATIVE, jnp.any((answer < 0) & when))
-    return blame(row, ABOVE_ONE, jnp.any((answer > ONE) & when)) if probability else row
+    row = note_fault(row, NOT_A_NUMBER, jnp.any(~jnp.isfinite(answer) & when))
+    row = note_fault(row, NEGATIVE, jnp.any((answer < 0) & when))
+    return note_fault(row, ABOVE_ONE, jnp.any((answer > ONE) & when)) if probability else row
 
 
-def blame(row: Row, what: int, wrong: Bool[Array, ""]) -> Row:
+def note_fault(row: Row, what: int, wrong: Bool[Array, ""]) -> Row:
     return row._replace(fault=row.fault | jnp.where(wrong, what, 0))
 
 

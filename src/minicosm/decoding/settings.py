@@ -2,6 +2,7 @@
 a grid of quotas, strides and temperatures is one program."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ def traced(cls: Class) -> Class:
     texts = {f.name: f.metadata["texts"] for f in fields(cls) if "texts" in f.metadata}
     texts = {name: known for name, known in texts.items() if name not in fixed}
 
-    def flatten(settings):
+    def flatten(settings: Any) -> tuple[list[Any], tuple[Any, ...]]:
         values = {name: getattr(settings, name) for name in names}
         for name, known in texts.items():
             if isinstance(values[name], str):
@@ -29,12 +30,12 @@ def traced(cls: Class) -> Class:
         leaves = [value for name, value in values.items() if name not in fixed]
         return leaves, tuple(values[name] if name in fixed else Leaf for name in names)
 
-    def unflatten(aux, leaves):
+    def unflatten(aux: tuple[Any, ...], leaves: Iterable[Any]) -> Any:
         # Past `__init__`: under a trace, and inside JAX, leaves are no numbers that can be checked.
         settings: Any = object.__new__(cls)
-        leaves = iter(leaves)
+        following = iter(leaves)
         for name, value in zip(names, aux, strict=True):
-            object.__setattr__(settings, name, next(leaves) if value is Leaf else value)
+            object.__setattr__(settings, name, next(following) if value is Leaf else value)
         return settings
 
     jax.tree_util.register_pytree_node(cls, flatten, unflatten)
@@ -59,7 +60,7 @@ class Draw:
     top_k: int | None = None
     top_p: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         as_number(self, "temperature", least=0)
         if self.top_k is not None:
             check_count("top_k", self.top_k)

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from minicosm.worlds.arrays import check_count
 
@@ -30,7 +30,7 @@ class TokenwiseRejection(Draw):
     threshold: float = 0.5
     redraws: int = REDRAWS
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         as_number(self, "threshold", least=0, most=1)
         check_count("redraws", self.redraws)
@@ -70,7 +70,7 @@ class ActionLevelRejection(Draw):
     relative: bool = False
     redraws: int = REDRAWS
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         as_number(self, "envelope", least=0)
         check_count("redraws", self.redraws)
@@ -95,7 +95,7 @@ class ActionLevelRejection(Draw):
         log_law, row = r.law(task, row)
         row = r.append(task, row, choose(numbers[0], jnp.exp(truncate(log_law, self))))
         score, row = r.score(task, row, probability=False)
-        row = r.blame(row, r.ABOVE_ENVELOPE, score > bound * r.ONE)
+        row = r.note_fault(row, r.ABOVE_ENVELOPE, score > bound * r.ONE)
         accepted = numbers[1] * bound < score
         return _settle(task, row, before, accepted, self.redraws)
 
@@ -112,7 +112,7 @@ class VerifierEnumeration:
 
     threshold: float = 0.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         as_number(self, "threshold", least=0, most=1)
 
     @property
@@ -164,7 +164,13 @@ class ValueGuided(Draw):
         return {}
 
 
-def _settle(task: r.Task, row: r.Row, before, accepted, most) -> r.Row:
+def _settle(
+    task: r.Task,
+    row: r.Row,
+    before: Int[Array, ""],
+    accepted: Bool[Array, ""],
+    most: int | Int[Array, ""],
+) -> r.Row:
     """Keep the new token or take it back; `row.own` counts how many were taken back here."""
     tried = jnp.where(accepted, 0, row.own + 1)
     row = r.back(row, before, ~accepted)._replace(own=tried)

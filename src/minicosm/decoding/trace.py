@@ -29,7 +29,7 @@ class Trace:
     """Strings, one a row, and what they cost. Arrays are NumPy's."""
 
     tokens: Int[np.ndarray, "batch room"]
-    """The strings, prompts included; -1 behind their end."""
+    """The strings, prompts included; -1 after their end."""
     lengths: Int[np.ndarray, " batch"]
     prompt_lengths: Int[np.ndarray, " batch"]
     calls: Int[np.ndarray, " batch"]
@@ -44,7 +44,7 @@ class Trace:
     quota_left: Int[np.ndarray, " batch"] | None = None
     """Backtracking: how many backtracks were still allowed."""
     fired: Int[np.ndarray, "batch record room"] | None = None
-    """Backtracking: the prefixes that were rejected, in order; -1 behind their end."""
+    """Backtracking: the prefixes that were rejected, in order; -1 after their end."""
     fired_lengths: Int[np.ndarray, "batch record"] | None = None
     """Their lengths; -1 where nothing is recorded."""
     score: Float[np.ndarray, " batch"] | None = None
@@ -67,7 +67,7 @@ class Trace:
         return self.tokens[row, : self.lengths[row]]
 
     def completion(self, row: int) -> Int[np.ndarray, " n"]:
-        """What stands behind the prompt's place in one row."""
+        """What stands after the prompt's place in one row."""
         return self.tokens[row, self.prompt_lengths[row] : self.lengths[row]]
 
     def explain(self, row: int) -> str:
@@ -75,7 +75,7 @@ class Trace:
         n, status = int(self.lengths[row]), Status(int(self.status[row]))
         endings = {
             Status.DONE: f"is complete with {n} tokens",
-            Status.FAILED: f"failed: the sampler accepts no token behind the first {n}",
+            Status.FAILED: f"failed: the sampler accepts no token after the first {n}",
             Status.BUDGET: f"stopped at {n} tokens because the budget was spent",
             Status.INTERIOR: f"ended at {n} tokens, an unfinished string",
         }

@@ -75,7 +75,7 @@ class Truncated(eqx.Module):
     def begin(self, room: int) -> PyTree:
         return self.generator.begin(room)
 
-    def begin_behind(self, room: int, tokens: Int[Array, " P"]) -> PyTree:
+    def begin_after(self, room: int, tokens: Int[Array, " P"]) -> PyTree:
         return read_all(self.generator, room, tokens)
 
     def read(self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""]) -> PyTree:

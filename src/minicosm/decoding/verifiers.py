@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from minicosm.models import Memory, Verifier
+from minicosm.models import CachedMemory, Verifier
 from minicosm.worlds.arrays import AnyArray, check_count
 
 
@@ -28,7 +28,7 @@ class ProbeVerifier(eqx.Module):
     biases: tuple[Float[AnyArray, " _"], ...]
     place: int | None = eqx.field(static=True, default=None)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if len(self.weights) != len(self.biases) or not self.weights:
             raise ValueError(
                 f"the probe has {len(self.weights)} matrices and {len(self.biases)} biases; "
@@ -46,7 +46,7 @@ class ProbeVerifier(eqx.Module):
             x = (jax.nn.relu(x) if i else x) @ jnp.asarray(weight) + jnp.asarray(bias)
         return jax.nn.sigmoid(x[0] if x.shape[0] == 1 else x[1] - x[0])
 
-    def begin(self, room: int, source: Memory) -> Float[Array, " rows"]:
+    def begin(self, room: int, source: CachedMemory) -> Float[Array, " rows"]:
         scores = jnp.zeros(room + 1, source.hidden.dtype)
         return scores.at[0].set(self.probability(self._state(source, jnp.int32(0))))
 
@@ -55,14 +55,14 @@ class ProbeVerifier(eqx.Module):
         memory: Float[Array, " rows"],
         n: Int[Array, ""],
         token: Int[Array, ""],
-        source: Memory,
+        source: CachedMemory,
     ) -> Float[Array, " rows"]:
         return _put(memory, n + 1, self.probability(self._state(source, n + 1)))
 
     def score(self, memory: Float[Array, " rows"], n: Int[Array, ""]) -> Float[Array, ""]:
         return memory[n]
 
-    def _state(self, source: Memory, n: Int[Array, ""]) -> Float[Array, " E"]:
+    def _state(self, source: CachedMemory, n: Int[Array, ""]) -> Float[Array, " E"]:
         rows = source.hidden if self.place is None else source.streams[self.place]
         return rows[n]
 
@@ -82,7 +82,7 @@ class DyckVerifier(eqx.Module):
 
     Type t has the open token 2t and the closed token 2t + 1. Every bracket must close the last open
     one, the depth must stay at most `max_depth` and at most the number of brackets left, and the end
-    token must stand behind the last bracket and nowhere else. `start`, if the strings have such a
+    token must stand after the last bracket and nowhere else. `start`, if the strings have such a
     token, must be their first.
     """
 
@@ -92,7 +92,7 @@ class DyckVerifier(eqx.Module):
     start: int | None = eqx.field(static=True, default=None)
     max_depth: int | None = eqx.field(static=True, default=None)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_count("types", self.types)
         check_count("brackets", self.brackets, least=0)
 
@@ -139,7 +139,7 @@ class DyckVerifier(eqx.Module):
 
 
 class CallableVerifier(eqx.Module):
-    """`function(tokens, n)` is the score of the first n of `tokens`; what stands behind them means
+    """`function(tokens, n)` is the score of the first n of `tokens`; what stands after them means
     nothing. The function must be one that JAX can trace."""
 
     function: Callable[[Int[Array, " room"], Int[Array, ""]], Any]

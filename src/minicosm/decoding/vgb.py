@@ -68,11 +68,11 @@ class VGB(Draw):
     proposals: Proposals = field(default="none", metadata={"fixed": True, "texts": PROPOSALS})
     envelope: float = 1.0
     redraws: int = REDRAWS
-    """Proposals that are repeated: after so many refusals at one string the row has FAILED."""
+    """Proposals that are repeated: after this number of refusals at one string the row has FAILED."""
     record: int = field(default=0, metadata={"fixed": True})
     """How many moves of a row the trace keeps."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_text(self, "output")
         check_text(self, "proposals")
@@ -146,7 +146,7 @@ class VGB(Draw):
         row = r.append(task, row, token, child)
         there, row = r.score(task, row, child, probability=False)
         weight = jnp.where(up, jnp.where(root, 0, here), jnp.where(leaf, 0, there))
-        row = r.blame(row, r.ABOVE_ENVELOPE, goes & (weight > self.envelope * r.ONE))
+        row = r.note_fault(row, r.ABOVE_ENVELOPE, goes & (weight > self.envelope * r.ONE))
         accepted = goes & (numbers[2] * self.envelope < weight)
         row = row._replace(n=jnp.where(accepted, row.n, before))
         row = r.back(row, before - 1, accepted & up)
@@ -168,7 +168,7 @@ class VGB(Draw):
         row = r.append(task, row, token, child)
         there, row = r.score(task, row, child, probability=False)
         bound = self.envelope * here
-        row = r.blame(row, r.ABOVE_ENVELOPE, child & (there > bound * r.ONE))
+        row = r.note_fault(row, r.ABOVE_ENVELOPE, child & (there > bound * r.ONE))
         falls = child & (numbers[2] * bound < there)
         rises = up & ~root & (numbers[2] * self.envelope < 1)
         row = row._replace(n=jnp.where(falls, row.n, before))
@@ -213,7 +213,7 @@ def distinct_prefixes(
     if trace.path is None or (trace.path[:, -1] != NOTHING).any():
         kept = 0 if trace.path is None else trace.path.shape[1]
         raise ValueError(f"the trace keeps {kept} moves of a walk; a larger record is needed")
-    found = np.zeros(len(trace), int)
+    counts = np.zeros(len(trace), int)
     for row, moves in enumerate(trace.path):
         prompt = tuple(trace.tokens[row, : trace.prompt_lengths[row]].tolist())
         string, left = prompt, set()
@@ -224,5 +224,5 @@ def distinct_prefixes(
                 if len(string) < length and string[-1:] != (end,):
                     left.add(string)
                 string = string[:-1] if move == UP else (*string, move)
-        found[row] = len(left)
-    return found
+        counts[row] = len(left)
+    return counts

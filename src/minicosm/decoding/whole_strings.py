@@ -24,7 +24,7 @@ class Rejection(Draw):
 
     threshold: float = 0.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         as_number(self, "threshold", least=0, most=1)
 
@@ -68,7 +68,7 @@ class BestOfN(Draw):
 
     count: int = 4
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_count("count", self.count)
 

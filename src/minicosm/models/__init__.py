@@ -1,22 +1,23 @@
 """Models: what predicts. Exact worlds satisfy these protocols as they are."""
 
-from .cached import CachedTransformer
+from .cached import CachedMemory, CachedTransformer
 from .config import TransformerConfig
 from .hugging_face import export_bert
 from .protocols import CausalLM, Generator, MaskedLM, Verifier
-from .transformer import Trace, Transformer
+from .transformer import Transformer, TransformerTrace
 from .translator import Memory, Translator, TranslatorConfig
 from .weights import from_arrays, load, save, to_arrays
 
 __all__ = [
+    "CachedMemory",
     "CachedTransformer",
     "CausalLM",
     "Generator",
     "MaskedLM",
     "Memory",
-    "Trace",
     "Transformer",
     "TransformerConfig",
+    "TransformerTrace",
     "Translator",
     "TranslatorConfig",
     "Verifier",

@@ -1,6 +1,6 @@
 """How different, and how stack-like, attention patterns are.
 
-Patterns are arrays [query, key], as `Trace.attention` gives them for every layer and head.
+Patterns are arrays [query, key], as `TransformerTrace.attention` gives them for every layer and head.
 """
 
 from typing import NamedTuple

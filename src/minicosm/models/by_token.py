@@ -3,6 +3,7 @@
 It uses the layers of `Translator`, unchanged, on the new rows; only what they read comes from memory.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -22,8 +23,8 @@ class LayerPast(NamedTuple):
     source_keys: Float[Array, "H S D"]
     source_values: Float[Array, "H S D"]
     keys: Float[Array, "H D rowsK"]
-    """Of the K rows that were computed at every position, one position behind the other. They stand
-    behind D: attention in a batch then takes a third to a half of the time."""
+    """Of the K rows that were computed at every position, one position after the other. They stand
+    after D: attention in a batch then takes a third to a half of the time."""
     values: Float[Array, "H rowsK D"]
     placed: Float[Array, "H rowsK D"] | None
     """Values of positional attention."""
@@ -68,7 +69,7 @@ class TokenByToken(eqx.Module):
         )
         self.places = tuple(self._places(layer.positional) for layer in self.layers)
 
-    def _places(self, weights: Attention | None):
+    def _places(self, weights: Attention | None) -> tuple[Array, Array] | None:
         """Queries of every position, and keys of every position for each target."""
         if weights is None:
             return None
@@ -120,11 +121,11 @@ class TokenByToken(eqx.Module):
         mine: Bool[Array, "K rowsK"],
         bias: Float[Array, "H 1 rowsK"] | None,
     ) -> tuple[Float[Array, "K E"], LayerPast]:
-        """The new rows behind layer i, and what it remembers now."""
+        """The new rows after layer i, and what it remembers now."""
         part, before, after = self.model.config.part(1), past.layers[i], past.layers[i]
         first = at * self.targets  # of the new rows
 
-        def own(weights, rows, key):
+        def own(weights: Attention, rows: Array, key: Any) -> Any:
             nonlocal after
             q, k, v = _heads(weights, rows, slice(3))
             keys = put_columns(before.keys, k.swapaxes(1, 2), first)
@@ -132,15 +133,16 @@ class TokenByToken(eqx.Module):
             after = after._replace(keys=keys, values=values)
             return attend(weights, part, q, keys.swapaxes(1, 2), values, mine, bias, key)
 
-        def positional(weights, rows, key):
+        def positional(weights: Attention, rows: Array, key: Any) -> Any:
             nonlocal after
             (q, k), (v,) = self.places[i], _heads(weights, rows, slice(2, 3))
+            assert before.placed is not None
             values = put_rows(before.placed, v, first)
             after = after._replace(placed=values)
             here = jax.lax.dynamic_slice_in_dim(q, at, 1, axis=1)
             return attend(weights, part, here, k, values, mine, None, key)
 
-        def cross(weights, rows, key):
+        def cross(weights: Attention, rows: Array, key: Any) -> Any:
             (q,), k, v = _heads(weights, rows, slice(1)), before.source_keys, before.source_values
             return attend(weights, part, q, k, v, past.visible[None], None, key)
 
@@ -154,18 +156,18 @@ def _heads(weights: Attention, rows: Float[Array, "n E"], which: slice) -> Float
     return jnp.moveaxis(weights._project(rows, which), 0, 2)
 
 
-def _put(axis: int):
+def _put(axis: int) -> Callable[[Array, Array, Array], Array]:
     """A function of `rows`, `new` and `first`: `rows` with `new` in the place of those from `first` on.
 
     It is the same in a batch: JAX's own rule makes a scatter of it, for which all rows are copied.
     """
 
     @jax.custom_batching.custom_vmap
-    def put(rows, new, first):
+    def put(rows: Array, new: Array, first: Array) -> Array:
         return jax.lax.dynamic_update_slice_in_dim(rows, new, first, axis)
 
     @put.def_vmap
-    def batch(size, batched, rows, new, first):
+    def batch(size: int, batched: Any, rows: Array, new: Array, first: Array) -> tuple[Array, bool]:
         if batched[2]:
             raise ValueError("all sources of a batch must be at the same position")
         rows, new = (

@@ -2,7 +2,7 @@
 
 It uses the layers of `Transformer`, unchanged, on one row; only what the row reads comes from the
 memory. The row at position s reads the keys and values of positions 0..s, and those of positions
-behind it are overwritten before they are read: this is why going back is a smaller n.
+after it are overwritten before they are read: this is why going back is a smaller n.
 """
 
 from typing import NamedTuple
@@ -20,8 +20,8 @@ from .positions import rotate, sinusoids
 from .transformer import Transformer
 
 
-class Memory(NamedTuple):
-    """What was computed for the start token and the tokens behind it; row n is after n tokens."""
+class CachedMemory(NamedTuple):
+    """What was computed for the start token and the tokens after it; row n is after n tokens."""
 
     keys: tuple[Float[Array, "H rows D"], ...]
     """One array for each layer: stacked, they would be turned about at every step of a batch."""
@@ -34,7 +34,7 @@ class Memory(NamedTuple):
 
 
 class CachedTransformer(eqx.Module):
-    """A `Generator` around a causal `Transformer`, whose strings stand behind the token `start`.
+    """A `Generator` around a causal `Transformer`, whose strings stand after the token `start`.
 
     `law(memory, n)` is the `log_softmax` of `model.next_logits` of the start token and the first n
     tokens, at its last row. `keep` names layers whose residual stream the memory holds besides, for
@@ -45,7 +45,7 @@ class CachedTransformer(eqx.Module):
     start: int = eqx.field(static=True)
     keep: tuple[int, ...] = eqx.field(static=True, default=())
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         config = self.model.config
         if not config.causal:
             raise ValueError("this model reads ahead; a generator needs a config with causal=True")
@@ -68,11 +68,11 @@ class CachedTransformer(eqx.Module):
         config = self.model.config
         return config.max_length - 1 if config.positions == "learned" else None
 
-    def begin(self, room: int) -> Memory:
+    def begin(self, room: int) -> CachedMemory:
         """The memory of the empty string: the start token has been read."""
         return self._read(self._empty(room), jnp.int32(0), jnp.int32(self.start))
 
-    def begin_behind(self, room: int, tokens: Int[Array, " P"]) -> Memory:
+    def begin_after(self, room: int, tokens: Int[Array, " P"]) -> CachedMemory:
         """The memory of a string of P tokens, read in one pass; up to rounding that of `begin` and P
         times `read`."""
         memory, (model, config) = self._empty(room), (self.model, self.model.config)
@@ -92,7 +92,7 @@ class CachedTransformer(eqx.Module):
         if self.keep:
             kept = _head(kept, jnp.stack([streams[layer] for layer in self.keep]), axis=1)
         x = x if model.final_norm is None else model.final_norm(config, x)
-        return Memory(
+        return CachedMemory(
             tuple(keys),
             tuple(values),
             kept,
@@ -100,12 +100,12 @@ class CachedTransformer(eqx.Module):
             _head(memory.logits, model.readout(x), axis=0),
         )
 
-    def _empty(self, room: int) -> Memory:
+    def _empty(self, room: int) -> CachedMemory:
         """Room for the start token and `room` tokens, nothing read."""
         check_count("room", room, least=0)
         if self.context is not None and room > self.context:
             raise ValueError(
-                f"there must be room for {room} tokens behind the start token; "
+                f"there must be room for {room} tokens after the start token; "
                 f"this model has {self.model.config.max_length} learned positions"
             )
         config, kind = self.model.config, jnp.asarray(self.model.token_embedding).dtype
@@ -113,7 +113,7 @@ class CachedTransformer(eqx.Module):
         computed = kind if config.compute is None else jnp.dtype(config.compute)
         empty = jnp.zeros((config.heads, rows, config.size_of_head), computed)
         pairs = (empty,) * config.layers
-        return Memory(
+        return CachedMemory(
             pairs,
             pairs,
             jnp.zeros((len(self.keep), rows, config.width), kind),
@@ -121,15 +121,17 @@ class CachedTransformer(eqx.Module):
             jnp.zeros((rows, config.vocab), kind),
         )
 
-    def read(self, memory: Memory, n: Int[Array, ""], token: Int[Array, ""]) -> Memory:
-        """The memory once `token` stands behind the first n tokens."""
+    def read(self, memory: CachedMemory, n: Int[Array, ""], token: Int[Array, ""]) -> CachedMemory:
+        """The memory once `token` stands after the first n tokens."""
         return self._read(memory, n + 1, token)
 
-    def law(self, memory: Memory, n: Int[Array, ""]) -> Float[Array, " V"]:
-        """Log-probabilities of the token behind the first n."""
+    def law(self, memory: CachedMemory, n: Int[Array, ""]) -> Float[Array, " V"]:
+        """Log-probabilities of the token after the first n."""
         return jax.nn.log_softmax(_row(memory.logits, n))
 
-    def _read(self, memory: Memory, at: Int[Array, ""], token: Int[Array, ""]) -> Memory:
+    def _read(
+        self, memory: CachedMemory, at: Int[Array, ""], token: Int[Array, ""]
+    ) -> CachedMemory:
         """Put `token` at position `at`."""
         model, config = self.model, self.model.config
         rows = memory.hidden.shape[0]
@@ -152,7 +154,7 @@ class CachedTransformer(eqx.Module):
             kept = jnp.stack([every[layer] for layer in self.keep])
             streams = _put(streams, kept, here[:, None])
         x = x if model.final_norm is None else model.final_norm(config, x)
-        return Memory(
+        return CachedMemory(
             tuple(keys),
             tuple(values),
             streams,

@@ -82,7 +82,7 @@ class TransformerConfig:
     remat: bool = False
     """Recompute layers in the backward pass: memory of one layer in place of all."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
             if value not in get_args(choices) and not (value is None and name in _OPTIONAL):
@@ -120,7 +120,7 @@ class TransformerConfig:
 
     @classmethod
     def bert(cls, vocab: int, **fields: Any) -> Self:
-        """BERT's shape: post-norm, learned positions, GELU, tied output behind its transform."""
+        """BERT's shape: post-norm, learned positions, GELU, tied output after its transform."""
         shape: dict[str, Any] = {"norm": "post", "head_transform": True, "epsilon": 1e-12}
         return cls(vocab, **(shape | fields))
 

@@ -7,6 +7,7 @@ Weights act from the right, `x @ w`, so their first axis is the input.
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -238,7 +239,9 @@ class Layer(eqx.Module):
             normed = norm(config, rows)
             return normed + rows if config.norm_residual and where == "pre" else normed
 
-        def join(place, norm, residual, x, y, key):
+        def join(
+            place: str, norm: Norm | None, residual: bool, x: Array, y: Array, key: Any
+        ) -> Array:
             y = norm_at(place, norm, "branch", dropout(key, config.dropout, y))
             return norm_at(place, norm, "post", x + y if residual else y)
 

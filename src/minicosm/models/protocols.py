@@ -37,7 +37,7 @@ class Generator(Protocol):
     """Continues strings token by token; methods take one string, callers `vmap`.
 
     A memory has room for a fixed number of tokens. What it holds about the first n tokens does not
-    change when tokens behind them are read, so going back to a shorter string is going back to a
+    change when tokens after them are read, so going back to a shorter string is going back to a
     smaller n: backtracking costs nothing and recomputes nothing.
     """
 
@@ -51,11 +51,11 @@ class Generator(Protocol):
         ...
 
     def read(self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""]) -> PyTree:
-        """The memory once `token` stands behind the first n tokens."""
+        """The memory once `token` stands after the first n tokens."""
         ...
 
     def law(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, " V"]:
-        """Log-probabilities of the token behind the first n."""
+        """Log-probabilities of the token after the first n."""
         ...
 
 
@@ -74,7 +74,7 @@ class Verifier(Protocol):
     def read(
         self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
     ) -> PyTree:
-        """The memory once `token` stands behind the first n tokens."""
+        """The memory once `token` stands after the first n tokens."""
         ...
 
     def score(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, ""]:

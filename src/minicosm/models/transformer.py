@@ -1,6 +1,6 @@
 """One Transformer, for masked and for causal language modelling."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,7 +15,7 @@ from .layers import ACTIVATIONS, Draws, Layer, Norm, dropout
 from .positions import sinusoids
 
 
-class Trace(NamedTuple):
+class TransformerTrace(NamedTuple):
     """What a Transformer computed on the way to its logits."""
 
     hidden: Float[Array, "layers+1 T E"]
@@ -140,7 +140,7 @@ class Transformer(eqx.Module):
         x, visible, keys = self._start(embeddings, visible, key)
         config = self.config
 
-        def step(x, layer_and_key, at=None):
+        def step(x: Array, layer_and_key: Any, at: Any = None) -> tuple[Array, None]:
             layer, key = layer_and_key
             return layer(config, x, visible, key, at=at)[0], None
 
@@ -200,7 +200,7 @@ class Transformer(eqx.Module):
         *,
         visible: Bool[AnyArray, "*rows T"] | None = None,
         key: PRNGKeyArray | None = None,
-    ) -> Trace:
+    ) -> TransformerTrace:
         """Residual streams, attention weights and logits of tokens (or of embeddings)."""
         inputs = inputs if hasattr(inputs, "dtype") else np.asarray(inputs)
         if len(inputs.shape) == 1:
@@ -210,16 +210,20 @@ class Transformer(eqx.Module):
         start, visible, keys = self._start(inputs, visible, key)
         config = self.config
 
-        def step(x, layer_and_key):
+        def step(x: Array, layer_and_key: Any) -> tuple[Array, tuple[Array, Array]]:
             layer, key = layer_and_key
             x, weights = layer(config, x, visible, key, keep_weights=True)
             return x, (x, weights)
 
         last, (streams, attention) = jax.lax.scan(step, start, (self.layers, keys))
         last = last if self.final_norm is None else self.final_norm(config, last)
-        return Trace(jnp.concatenate([start[None], streams]), attention, self.readout(last))
+        return TransformerTrace(
+            jnp.concatenate([start[None], streams]), attention, self.readout(last)
+        )
 
-    def _start(self, embeddings, visible, key):
+    def _start(
+        self, embeddings: AnyArray, visible: AnyArray | None, key: PRNGKeyArray | None
+    ) -> tuple[Float[Array, "T E"], Bool[AnyArray, "#T T"] | None, Any]:
         """What the layers begin with: rows with positions, what may read what, and dropout keys."""
         config = self.config
         if (

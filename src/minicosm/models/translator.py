@@ -13,7 +13,7 @@ from minicosm.worlds.arrays import AnyArray, check_count, check_tokens
 
 from .by_token import TokenByToken
 from .config import TransformerConfig
-from .layers import Draws, Norm, dropout
+from .layers import Attention, Draws, Norm, dropout
 from .sublayers import BUCKETS, Memory, Sublayers, attend, project, relative_buckets
 
 TranslatorPositions = Literal["learned", "relative"]
@@ -38,7 +38,7 @@ class TranslatorConfig:
     mlp_width: int = 128
     causal: bool = False
     """A decoder that reads only what is before it and has a token `vocab` for start and end; without,
-    one that reads all positions and is told how long the target is."""
+    one that reads all positions and is given the length of the target."""
     positional_attention: bool = True
     """In decoder layers, attention whose queries and keys are learned vectors of the positions and whose
     values are the hidden states (of a causal decoder: of those before)."""
@@ -58,7 +58,7 @@ class TranslatorConfig:
     unroll: int = 2
     """Layers in one iteration of the compiled loop."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         counts = ("vocab", "encoder_layers", "decoder_layers", "max_length", "unroll", "mlp_width")
         for name in counts:
             check_count(name, getattr(self, name))
@@ -113,7 +113,7 @@ class Translator(eqx.Module):
     `encode` reads the source once; `decode` gives the logits of all target positions. A parallel
     decoder reads a guess of the whole target and says for every position which token stands there; a
     causal one reads the start token `vocab` and what follows, and says what comes next (`vocab` again
-    is the end). Padding stands behind the end of either side, has any token, and is not `visible`.
+    is the end). Padding stands after the end of either side, has any token, and is not `visible`.
     """
 
     embedding: Float[AnyArray, "*stack rows E"]
@@ -213,7 +213,9 @@ class Translator(eqx.Module):
         logits, (own, across) = self._decode(tokens, memory, visible, None)
         return TranslatorTrace(own, across, logits)
 
-    def _decode(self, tokens, memory, visible, key):
+    def _decode(
+        self, tokens: Any, memory: Memory, visible: Any, key: PRNGKeyArray | None
+    ) -> tuple[Float[Array, "T V"], Any]:
         config = self.config
         tokens, visible = _checked(tokens, visible, config.vocab + config.causal)
         rows = jnp.asarray(self.embedding)[tokens]
@@ -226,16 +228,24 @@ class Translator(eqx.Module):
         return logits if self.output_bias is None else logits + self.output_bias
 
     def by_token(self, targets: int, room: int) -> TokenByToken:
-        """A causal decoder that reads so many targets of a source at once, one token of each after the
+        """A causal decoder that reads `targets` targets of a source at once, one token of each after the
         other, and at most `room` tokens; it computes what `decode` does, every position once."""
         return TokenByToken(self, targets, room)
 
-    def _run(self, layers: Sublayers, norm: Norm, rows, visible, key, memory: Any = None):
+    def _run(
+        self,
+        layers: Sublayers,
+        norm: Norm,
+        rows: Float[Array, "T E"],
+        visible: Bool[Array, " T"],
+        key: PRNGKeyArray | None,
+        memory: Any = None,
+    ) -> tuple[Float[Array, "T E"], Any]:
         """Positions, all layers of one side and its last norm."""
         config, length = self.config, rows.shape[0]
         causal = memory is not None and config.causal
         self.check_length(length, decoder=memory is not None)
-        where = None
+        where: Any = None
         if self.position_embedding is not None:
             where = jnp.asarray(self.position_embedding)[:length]
         x = rows + where if config.positions == "learned" else rows
@@ -254,20 +264,20 @@ class Translator(eqx.Module):
             x, keys = dropout(first, config.dropout, x), jax.random.split(key, count)
         part = config.part(count)
 
-        def own(weights, rows, key):
+        def own(weights: Attention, rows: Array, key: Any) -> Any:
             q, k, v = (project(weights, i, rows) for i in range(3))
             return attend(weights, part, q, k, v, seen, bias, key)
 
-        def positional(weights, rows, key):
+        def positional(weights: Attention, rows: Array, key: Any) -> Any:
             q, k, v = (project(weights, i, x) for i, x in enumerate((where, where, rows)))
             return attend(weights, part, q, k, v, seen, None, key)
 
-        def cross(weights, rows, key):
+        def cross(weights: Attention, rows: Array, key: Any) -> Any:
             source = memory.rows
             q, k, v = (project(weights, i, x) for i, x in enumerate((rows, source, source)))
             return attend(weights, part, q, k, v, jnp.asarray(memory.visible)[None], None, key)
 
-        def step(x, layer_and_key):
+        def step(x: Array, layer_and_key: Any) -> Any:
             layer, key = layer_and_key
             return layer(part, x, key, own, positional, cross)
 
@@ -293,7 +303,7 @@ class _Draws(Draws):
         self.dtype, self.used = dtype, 0
 
 
-def _checked(tokens, visible, vocab: int):
+def _checked(tokens: Any, visible: Any, vocab: int) -> tuple[Int[Array, " T"], Bool[Array, " T"]]:
     """Tokens and mask of one side; what is not visible may be any token and is read as token 0."""
     tokens, visible = check_tokens(tokens, visible, vocab)
     if visible is None:

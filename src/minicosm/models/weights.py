@@ -60,7 +60,7 @@ def from_arrays(
     missing = [name for name in expected if name not in arrays]
     if missing and fill is None:
         raise ValueError(f"the array {missing[0]!r} is missing ({len(missing)} missing in all)")
-    found = {}
+    values = {}
     for name, shape in expected.items():
         value = arrays[name] if name in arrays else np.full(shape, fill, np.float64)
         value = np.asarray(value)
@@ -68,15 +68,15 @@ def from_arrays(
             raise ValueError(_wrong_shape(name, value, shape))
         if not jnp.issubdtype(value.dtype, jnp.floating):
             raise ValueError(f"{name} has dtype {value.dtype}; weights are floating-point numbers")
-        found[name] = value
+        values[name] = value
     skeleton, structure = jax.tree.flatten_with_path(_skeleton(config))
     leaves = []
     for path, _ in skeleton:
         name = _name(path)
         if name.startswith("layers."):
-            leaves.append(np.stack([found[_of_layer(name, i)] for i in range(config.layers)]))
+            leaves.append(np.stack([values[_of_layer(name, i)] for i in range(config.layers)]))
         else:
-            leaves.append(found[name])
+            leaves.append(values[name])
     return jax.tree.unflatten(structure, leaves)
 
 
@@ -119,7 +119,7 @@ def load(path: str | os.PathLike) -> Transformer:
 
 
 def write_atomically(path: str | os.PathLike, content: bytes) -> None:
-    """Write beside the target and rename, so that no reader ever sees half a file."""
+    """Write next to the target and rename, so that no reader ever sees half a file."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -2,7 +2,9 @@
 
 from .fit import History, Loss, fit, fit_ensemble
 from .objectives import CausalObjective, MaskedObjective, Objective
+from .one_of import OneOf
 from .progress import Stopped
+from .refinement import Pairs, RefinementObjective, TranslationObjective
 from .schedules import adam, adamw, muon, warmup_cosine, warmup_linear
 
 __all__ = [
@@ -11,7 +13,11 @@ __all__ = [
     "Loss",
     "MaskedObjective",
     "Objective",
+    "OneOf",
+    "Pairs",
+    "RefinementObjective",
     "Stopped",
+    "TranslationObjective",
     "adam",
     "adamw",
     "fit",

@@ -1,4 +1,4 @@
-"""Weights averaged along the path of training, beside those that are trained."""
+"""Weights averaged along the path of training, next to those that are trained."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar

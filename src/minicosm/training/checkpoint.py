@@ -23,7 +23,7 @@ from minicosm.models.weights import write_atomically
 FORMAT = "minicosm.checkpoint.1"
 
 
-class Progress(NamedTuple):
+class RunState(NamedTuple):
     """How far a run has come."""
 
     learned: PyTree
@@ -43,7 +43,7 @@ def fingerprint(program: str, arrays: PyTree) -> str:
     return digest.hexdigest()
 
 
-def save(path: str | os.PathLike, run: str, progress: Progress) -> None:
+def save_run(path: str | os.PathLike, run: str, progress: RunState) -> None:
     """Write the progress of the run with this fingerprint."""
     about = {"format": FORMAT, "run": run, "step": progress.step}
     arrays = {f"history.{name}": values for name, values in progress.history.items()}
@@ -54,7 +54,7 @@ def save(path: str | os.PathLike, run: str, progress: Progress) -> None:
     write_atomically(path, content.getvalue())
 
 
-def load(path: str | os.PathLike, run: str, learned: PyTree, state: PyTree) -> Progress | None:
+def load_run(path: str | os.PathLike, run: str, learned: PyTree, state: PyTree) -> RunState | None:
     """The progress of this run, in trees like those given; None if there is no file yet."""
     path = Path(path)
     if not path.exists():
@@ -77,7 +77,7 @@ def load(path: str | os.PathLike, run: str, learned: PyTree, state: PyTree) -> P
         for name, values in arrays.items()
         if name.startswith("history.")
     }
-    return Progress(
+    return RunState(
         _filled("params", learned, arrays), _filled("state", state, arrays), history, about["step"]
     )
 
@@ -103,7 +103,7 @@ def _named(kind: str, tree: PyTree) -> dict[str, np.ndarray]:
 
 
 def _filled(kind: str, tree: PyTree, arrays: dict[str, np.ndarray]) -> PyTree:
-    def leaf(path, like):
+    def leaf(path: tuple, like: Any) -> Any:
         value = arrays[f"{kind}.{_name(path)}"]
         if _is_key(like):
             return jax.random.wrap_key_data(jnp.asarray(value), impl=jax.random.key_impl(like))

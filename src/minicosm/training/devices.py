@@ -17,7 +17,7 @@ Tree = TypeVar("Tree")
 
 
 def check_mesh(mesh: Mesh, members: int | None) -> Mesh:
-    """The mesh with axes that the compiler may use freely, if it fits so many members (None: `fit`)."""
+    """The mesh with axes that the compiler may use freely, if it fits the members (None: `fit`)."""
     unknown = [name for name in mesh.axis_names if name not in (ENSEMBLE, BATCH)]
     if unknown:
         raise ValueError(
@@ -51,7 +51,7 @@ def members_apart(function: Any, mesh: Mesh | None) -> Any:
     if mesh is None or ENSEMBLE not in mesh.axis_names:
         return function
 
-    def apart(*trees):
+    def apart(*trees: Any) -> Any:
         arrays, rest = eqx.partition(trees, eqx.is_array)
         return jax.shard_map(
             lambda arrays: function(*eqx.combine(arrays, rest)),

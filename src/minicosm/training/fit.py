@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from . import checkpoint as disk
 from . import devices
-from .progress import CtrlC, Report, Stopped, tell
+from .progress import CtrlC, Reporter, Stopped, tell
 
 Loss = Callable[[Any, PRNGKeyArray, Int[Array, ""]], tuple[Float[Array, ""], dict[str, Array]]]
 History = dict[str, np.ndarray]
@@ -32,7 +32,7 @@ def fit(
     *,
     chunk: int = 500,
     accumulate: int = 1,
-    progress: Report | None = None,
+    progress: Reporter | None = None,
     watch: Watch | None = None,
     trainable: PyTree = eqx.is_inexact_array,
     target: Mapping[str, float] | None = None,
@@ -44,7 +44,7 @@ def fit(
     Step i sees the key `fold_in(key, i)`, so a run does not depend on `chunk`. `loss` may be an
     Equinox module: its arrays (a fixed data set) are then arguments of the compiled program, not
     constants of it. Only the leaves of `params` that `trainable` selects are changed. With
-    `accumulate`, a step takes the mean of the gradients (and metrics) of so many calls of `loss`, with
+    `accumulate`, a step takes the mean of the gradients (and metrics) of that many calls of `loss`, with
     keys split from its own: a large batch in pieces that stay in the cache.
 
     Returns the parameters and the history: for "loss" and every metric its mean over each chunk,
@@ -81,7 +81,7 @@ def fit_ensemble(
     *,
     chunk: int = 500,
     accumulate: int = 1,
-    progress: Report | None = None,
+    progress: Reporter | None = None,
     watch: Watch | None = None,
     trainable: PyTree = eqx.is_inexact_array,
     target: Mapping[str, float] | None = None,
@@ -110,9 +110,22 @@ def _check(steps: int, chunk: int, accumulate: int) -> None:
 
 
 def _fit(
-    loss, params, optimiser, steps, key,
-    chunk, accumulate, progress, watch, trainable, target, path, mesh, *, ensemble,
-):  # fmt: skip
+    loss: Loss,
+    params: Params,
+    optimiser: optax.GradientTransformation,
+    steps: int,
+    key: Key[Array, "*members"],
+    chunk: int,
+    accumulate: int,
+    progress: Reporter | None,
+    watch: Watch | None,
+    trainable: PyTree,
+    target: Mapping[str, float] | None,
+    path: str | os.PathLike | None,
+    mesh: Mesh | None,
+    *,
+    ensemble: bool,
+) -> tuple[Params, History]:
     loss, params = jax.tree.map(_as_jax, (loss, params))
     learned, fixed = eqx.partition(params, trainable)
     state = (jax.vmap(optimiser.init) if ensemble else optimiser.init)(learned)
@@ -123,9 +136,9 @@ def _fit(
         arrays = eqx.filter((loss, params, key), eqx.is_array)
         program = _chunk.lower(*step, ensemble, None).as_text()  # type: ignore[attr-defined]
         name = disk.fingerprint(program, arrays)
-        found = disk.load(path, name, learned, state)
-        if found is not None:
-            learned, state, history, done = found
+        saved = disk.load_run(path, name, learned, state)
+        if saved is not None:
+            learned, state, history, done = saved
             if done > steps:
                 raise ValueError(f"{path} is {done} steps along; steps is {steps}, which is less")
     loss, learned, fixed, state, key = devices.place((loss, learned, fixed, state, key), mesh)
@@ -144,7 +157,7 @@ def _fit(
                 row |= {m: np.asarray(value) for m, value in seen.items()}
             history = _extended(history, {"step": np.asarray(done), **row})
             if path is not None:
-                disk.save(path, name, disk.Progress(learned, state, history, done))
+                disk.save_run(path, name, disk.RunState(learned, state, history, done))
             if progress is not None:
                 tell(progress, done, steps, accumulate * length, time.perf_counter() - start, row)
             if ctrl_c.pressed:
@@ -178,29 +191,41 @@ def _reached(history: History, target: Mapping[str, float] | None) -> bool:
 
 
 @eqx.filter_jit
-def _chunk(loss, learned, fixed, state, key, start, optimiser, length, accumulate, ensemble, mesh):
+def _chunk(
+    loss: Loss,
+    learned: PyTree,
+    fixed: PyTree,
+    state: PyTree,
+    key: Key[Array, "*members"],
+    start: Int[Array, ""],
+    optimiser: optax.GradientTransformation,
+    length: int,
+    accumulate: int,
+    ensemble: bool,
+    mesh: Mesh | None,
+) -> tuple[PyTree, PyTree, dict[str, Array]]:
     """`length` steps from step `start`; module-level, so that equal shapes compile once."""
 
-    def member(loss, learned, fixed, state, key):
-        def step(carry, i):
+    def member(loss: Loss, learned: PyTree, fixed: PyTree, state: PyTree, key: PRNGKeyArray) -> Any:
+        def step(carry: tuple[PyTree, PyTree], i: Array) -> Any:
             learned, state = carry
 
-            def call(key):
-                def objective(learned):
+            def call(key: PRNGKeyArray) -> Any:
+                def objective(learned: PyTree) -> Any:
                     return loss(eqx.combine(learned, fixed), key, i)
 
                 return jax.value_and_grad(objective, has_aux=True)(learned)
 
-            def add(total, key):
-                found, gradient = call(key)
-                return jax.tree.map(jnp.add, total, gradient), found
+            def add(total: PyTree, key: PRNGKeyArray) -> Any:
+                outputs, gradient = call(key)
+                return jax.tree.map(jnp.add, total, gradient), outputs
 
             if accumulate == 1:
                 (value, metrics), gradient = call(jax.random.fold_in(key, i))
             else:
                 keys = jax.random.split(jax.random.fold_in(key, i), accumulate)
-                total, found = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, learned), keys)
-                value, metrics = jax.tree.map(lambda m: jnp.mean(m, axis=0), found)
+                total, outputs = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, learned), keys)
+                value, metrics = jax.tree.map(lambda m: jnp.mean(m, axis=0), outputs)
                 gradient = jax.tree.map(lambda g: g / accumulate, total)
             updates, state = optimiser.update(gradient, state, learned)
             return (optax.apply_updates(learned, updates), state), {"loss": value, **metrics}

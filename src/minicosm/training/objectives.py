@@ -17,7 +17,7 @@ Objectives are Equinox modules. With a stacked world (and corpus) they are the l
 members for `fit_ensemble`.
 """
 
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -26,23 +26,13 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from minicosm.worlds import CausalWorld, MaskedWorld, World
 from minicosm.worlds.arrays import AnyArray, check_count, is_concrete
 
 from .devices import over_batch
 
 Corruption = Literal["mask", "bert"]
 STATIONARY = 1e-5
-
-
-@runtime_checkable
-class World(Protocol):
-    """The exact questions that the objectives ask."""
-
-    def sample(self, key: PRNGKeyArray, length: int) -> Any: ...
-    def conditionals(
-        self, tokens: Int[Array, " T"], observed: Bool[Array, " T"] | None = None
-    ) -> Float[Array, "T V"]: ...
-    def next_logits(self, tokens: Int[Array, " T"]) -> Float[Array, "T V"]: ...
 
 
 class Predictions(NamedTuple):
@@ -71,7 +61,7 @@ class Objective(eqx.Module):
     """Documents whose windows of `length` tokens are drawn, uniformly with replacement; without one,
     every sequence is a fresh sample of the world."""
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_count("length", self.length)
         check_count("batch", self.batch)
         if self.world is None and (self.corpus is None or self.exact):
@@ -92,15 +82,15 @@ class Objective(eqx.Module):
         self, model: Any, key: PRNGKeyArray, step: Int[Array, ""] | int
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         keys = over_batch(jax.random.split(key, self.batch))
-        found = jax.vmap(lambda k: self.predictions(model, k))(keys)
-        q, p = found.log_laws, found.targets
+        predicted = jax.vmap(lambda k: self.predictions(model, k))(keys)
+        q, p = predicted.log_laws, predicted.targets
         if p is not None and self.exact:
             loss = -jnp.mean(_expected(p, q))
         else:
-            loss = -jnp.mean(jnp.take_along_axis(q, found.tokens[..., None], axis=-1))
+            loss = -jnp.mean(jnp.take_along_axis(q, predicted.tokens[..., None], axis=-1))
         metrics = {"tokens": jnp.asarray(self.batch * self.length, q.dtype)}
         if p is not None:
-            weights = found.measured / jnp.maximum(jnp.sum(found.measured), 1)
+            weights = predicted.measured / jnp.maximum(jnp.sum(predicted.measured), 1)
             distance = jnp.sum(jnp.abs(p - jnp.exp(q)), axis=-1) / 2
             metrics["excess"] = jnp.sum(weights * (jnp.sum(xlogy(p, p), axis=-1) - _expected(p, q)))
             metrics["tv"] = jnp.sum(weights * distance)
@@ -147,11 +137,13 @@ class MaskedObjective(Objective):
     rate: float = eqx.field(static=True, default=0.15, kw_only=True)
     corruption: Corruption = eqx.field(static=True, default="mask", kw_only=True)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise ValueError(f"rate is {self.rate}; it must lie in (0, 1]")
         if self.corruption not in ("mask", "bert"):
             raise ValueError(f"corruption is {self.corruption!r}; it must be 'mask' or 'bert'")
+        if self.knows and not isinstance(self.world, MaskedWorld):
+            raise ValueError(_cannot_answer(self.world, "conditionals"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
         token_key, place_key, show_key, random_key, dropout_key = jax.random.split(key, 5)
@@ -172,7 +164,7 @@ class MaskedObjective(Objective):
         hidden = tokens[chosen]
         p = None
         if self.knows:
-            assert self.world is not None
+            assert isinstance(self.world, MaskedWorld)
             p = self.world.conditionals(tokens, known)[chosen]
             if kept is not None:
                 p = jnp.where(kept[:, None], jax.nn.one_hot(hidden, p.shape[1], dtype=p.dtype), p)
@@ -185,8 +177,10 @@ class MaskedObjective(Objective):
 class CausalObjective(Objective):
     """Causal prediction: every token but the first, from those before it, by `model.next_logits`."""
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_count("length", self.length, least=2)
+        if self.knows and not isinstance(self.world, CausalWorld):
+            raise ValueError(_cannot_answer(self.world, "next_logits"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
         token_key, dropout_key = jax.random.split(key)
@@ -195,7 +189,7 @@ class CausalObjective(Objective):
         q = jax.nn.log_softmax(model.next_logits(seen, **_dropout(model, dropout_key)))
         p = None
         if self.knows:
-            assert self.world is not None
+            assert isinstance(self.world, CausalWorld)
             p = jnp.exp(self.world.next_logits(seen))
         return Predictions(q, following, p, jnp.ones(len(following), bool))
 
@@ -217,6 +211,13 @@ def _dropout(model: Any, key: PRNGKeyArray) -> dict[str, PRNGKeyArray]:
 def _expected(p: Float[Array, "*n V"], q: Float[Array, "*n V"]) -> Float[Array, " *n"]:
     """`sum_x p(x) q(x)` for log-probabilities q, with 0 times -inf = 0."""
     return jnp.sum(jnp.where(p > 0, p * jnp.where(p > 0, q, 0), 0), axis=-1)
+
+
+def _cannot_answer(world: Any, question: str) -> str:
+    return (
+        f"a world of type {type(world).__name__} has no `{question}`, so its laws cannot be the targets "
+        "or be measured against; set exact=False and measure=False"
+    )
 
 
 def _check_stationary(world: Any) -> None:

@@ -1,5 +1,6 @@
 """Data of several shapes: each step draws one shape, and computes with that shape only."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -43,22 +44,26 @@ class OneOf(eqx.Module):
 
 
 @eqx.filter_custom_vjp
-def _drawn(model, losses, drawn, key, step):
+def _drawn(
+    model: Any, losses: tuple[Any, ...], drawn: Array, key: PRNGKeyArray, step: Array
+) -> Any:
     return jax.lax.switch(drawn, [lambda one=one: one(model, key, step) for one in losses])
 
 
 # The gradient is taken inside the branch: outside, what all branches keep for it would be in memory.
 @_drawn.def_fwd
-def _forward(_, model, losses, drawn, key, step):
-    def branch(one):
+def _forward(
+    _: Any, model: Any, losses: tuple[Any, ...], drawn: Array, key: PRNGKeyArray, step: Array
+) -> tuple[Any, Any]:
+    def branch(one: Any) -> Callable[[], Any]:
         return lambda: eqx.filter_value_and_grad(lambda model: one(model, key, step), has_aux=True)(
             model
         )
 
-    found, gradient = jax.lax.switch(drawn, [branch(one) for one in losses])
-    return found, gradient
+    outputs, gradient = jax.lax.switch(drawn, [branch(one) for one in losses])
+    return outputs, gradient
 
 
 @_drawn.def_bwd
-def _backward(gradient, wanted, _, model, losses, drawn, key, step):
+def _backward(gradient: Any, wanted: Any, *_: Any) -> Any:
     return jax.tree.map(lambda g: wanted[0] * g, gradient)

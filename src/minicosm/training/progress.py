@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-Report = Callable[[int, int], None] | Callable[[int, int, str], None]
+Reporter = Callable[[int, int], None] | Callable[[int, int, str], None]
 
 
 class Stopped(KeyboardInterrupt):
@@ -50,7 +50,7 @@ class CtrlC:
 
 
 def tell(
-    report: Report, done: int, steps: int, length: int, seconds: float, row: dict[str, np.ndarray]
+    report: Reporter, done: int, steps: int, length: int, seconds: float, row: dict[str, np.ndarray]
 ) -> None:
     """Call `report(done, steps)`, with the note on the last chunk if it takes a third argument."""
     try:
@@ -64,7 +64,7 @@ def tell(
 
 
 def note(row: dict[str, np.ndarray], length: int, seconds: float, left: int) -> str:
-    """Means over the members of a chunk of `length` steps that took so many seconds:
+    """Means over the members of a chunk of `length` steps that took `seconds` seconds:
     `loss 1.2345, excess 0.0312, 52,000 tokens/s, 3 min 20 s left`."""
     parts = [f"{name} {np.mean(row[name]):.4f}" for name in ("loss", "excess") if name in row]
     if "tokens" in row:

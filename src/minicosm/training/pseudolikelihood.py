@@ -5,6 +5,7 @@ with mask K has the loss `-log p_theta(x_K | x_-K, K)`, its gradient in theta is
 and its Hessian `Cov(T | x_-K, K)`, with weights `p_theta(x) P(K | x)`. The loss is convex.
 """
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -67,12 +68,12 @@ def loss(
 ) -> Float[np.ndarray, "*batch"]:
     """The mean of `-log p_theta(x_K | x_-K, K)` over the counts."""
     _check(counts, statistics, masks, vocab)
-    found = np.zeros(theta.shape[:-1])
+    total = np.zeros(theta.shape[:-1])
     for m, mask, logs in _weights(theta, statistics, masks, mask_is_evidence):
         n = counts[..., m, :]
         context = _log_sums(logs, mask, vocab)
-        found = found - np.where(n > 0, n * (logs - context), 0).sum(axis=-1)
-    return np.asarray(found / counts.sum(axis=(-1, -2)))
+        total = total - np.where(n > 0, n * (logs - context), 0).sum(axis=-1)
+    return np.asarray(total / counts.sum(axis=(-1, -2)))
 
 
 def derivatives(
@@ -134,19 +135,19 @@ def fit(
         rate = np.ones(value.shape)
         for _ in range(30):
             new = theta - rate[..., None] * step
-            found = loss(new, counts, statistics, masks, vocab, **given)
-            worse = ~(found <= value + 1e-12)
+            reached = loss(new, counts, statistics, masks, vocab, **given)
+            worse = ~(reached <= value + 1e-12)
             if not worse.any():
                 break
             rate = np.where(worse, rate / 2, rate)
-        theta, value = np.where(worse[..., None], theta, new), np.where(worse, value, found)
+        theta, value = np.where(worse[..., None], theta, new), np.where(worse, value, reached)
     gradient, hessian = derivatives(theta, counts, statistics, masks, vocab, **given)
     largest = np.abs(gradient).max(axis=-1)
     curved = np.linalg.eigvalsh(hessian)[..., 0] > 1e-9
     return Fit(theta, largest, (largest < 1e3 * tolerance) & curved)
 
 
-def _check(counts, statistics, masks: MaskLaw, vocab: int) -> None:
+def _check(counts: np.ndarray, statistics: np.ndarray, masks: MaskLaw, vocab: int) -> None:
     """Raise unless the counts are of data sets that are not empty, and the statistics are there."""
     states = vocab**masks.length
     if statistics.ndim != 2 or statistics.shape[0] != states or statistics.shape[1] == 0:
@@ -164,7 +165,9 @@ def _check(counts, statistics, masks: MaskLaw, vocab: int) -> None:
         raise ValueError("the counts of a data set are all zero; it must have at least one example")
 
 
-def _weights(theta, statistics, masks: MaskLaw, evidence: bool):
+def _weights(
+    theta: np.ndarray, statistics: np.ndarray, masks: MaskLaw, evidence: bool
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """For every mask in use: its index, itself, and `log (p_theta(x) P(K | x))` up to a constant."""
     energies = theta @ statistics.T
     for m, mask in enumerate(masks.masks):
@@ -175,20 +178,29 @@ def _weights(theta, statistics, masks: MaskLaw, evidence: bool):
             yield m, mask, energies
 
 
-def _sums(values, mask, vocab: int, length: int, trailing: int = 0):
+def _sums(
+    values: np.ndarray, mask: np.ndarray, vocab: int, length: int, trailing: int = 0
+) -> np.ndarray:
     """Sums over the masked positions, repeated for every state of the context; with batch axes."""
     return _over_masked(np.sum, values, mask, vocab, length, trailing)
 
 
-def _over_masked(reduce, values, mask, vocab: int, length: int, trailing: int = 0):
+def _over_masked(
+    reduce: Callable[..., np.ndarray],
+    values: np.ndarray,
+    mask: np.ndarray,
+    vocab: int,
+    length: int,
+    trailing: int = 0,
+) -> np.ndarray:
     states_axis = values.ndim - 1 - trailing
     shape = values.shape[:states_axis] + (vocab,) * length + values.shape[states_axis + 1 :]
     axes = tuple(int(i) + states_axis for i in np.flatnonzero(mask))
-    found = reduce(values.reshape(shape), axis=axes, keepdims=True)
-    return np.broadcast_to(found, shape).reshape(values.shape)
+    reduced = reduce(values.reshape(shape), axis=axes, keepdims=True)
+    return np.broadcast_to(reduced, shape).reshape(values.shape)
 
 
-def _log_sums(logs, mask, vocab: int):
+def _log_sums(logs: np.ndarray, mask: np.ndarray, vocab: int) -> np.ndarray:
     """`log sum exp` over the masked positions; zero where the whole context is impossible.
 
     Each context has its own maximum: a context far below the most likely one would underflow.

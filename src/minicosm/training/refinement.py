@@ -4,13 +4,13 @@ An objective is a loss for `fit`. It draws pairs from anything with `sample(key)
 world, a teacher in it, or a fixed corpus (`Pairs`). Metrics are means over tokens, or over pairs.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.models import Translator
 from minicosm.models.repeats import put_back, repeats
@@ -22,7 +22,7 @@ from .devices import over_batch
 
 @runtime_checkable
 class PairSource(Protocol):
-    """Where sources with their targets come from, padded behind their ends."""
+    """Where sources with their targets come from, padded after their ends."""
 
     def sample(self, key: PRNGKeyArray) -> Translation: ...
 
@@ -47,7 +47,7 @@ class TranslationObjective(eqx.Module):
     pairs: PairSource
     batch: int = eqx.field(static=True, default=64, kw_only=True)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_count("batch", self.batch)
 
     def __call__(
@@ -91,7 +91,7 @@ class RefinementObjective(TranslationObjective):
     )
     remask: bool = eqx.field(static=True, default=True, kw_only=True)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_count("stages", self.stages)
         if not ((self.keep >= 0) & (self.keep <= 1)).all():
             raise ValueError(f"keep is {self.keep}; it must be a probability")
@@ -102,14 +102,14 @@ class RefinementObjective(TranslationObjective):
         real = jnp.arange(pair.target.shape[0]) < pair.target_length
         tokens = corrupt(noise, pair.target, self.keep, model.vocab)
         memory, drop = _encoded(model, pair, drop)
-        found = []
+        each = []
         for stage in range(self.stages):
             again = None if drop is None else jax.random.fold_in(drop, stage)
             logits = model.decode(tokens, memory, real, key=again)
-            found.append(_sums(logits, pair.target, real))
+            each.append(_sums(logits, pair.target, real))
             guess = jnp.argmax(logits, axis=-1).astype(tokens.dtype)
             tokens = put_back(guess, tokens, repeats(guess)) if self.remask else guess
-        sums = jax.tree.map(lambda *entries: jnp.stack(entries), *found)
+        sums = jax.tree.map(lambda *entries: jnp.stack(entries), *each)
         law = jax.nn.log_softmax(model.length_logits(memory))
         return sums | {"length": -law[pair.target_length - 1], "pairs": jnp.ones(())}
 
@@ -136,7 +136,9 @@ def corrupt(
     return jnp.where(jax.random.uniform(which, tokens.shape) < keep, tokens, random)
 
 
-def _encoded(model: Translator, pair: Translation, drop: PRNGKeyArray):
+def _encoded(
+    model: Translator, pair: Translation, drop: PRNGKeyArray
+) -> tuple[Any, PRNGKeyArray | None]:
     """The source as the decoder reads it, and the decoder's dropout key (None without dropout)."""
     visible = jnp.arange(pair.source.shape[0]) < pair.source_length
     if model.config.dropout == 0:
@@ -145,7 +147,9 @@ def _encoded(model: Translator, pair: Translation, drop: PRNGKeyArray):
     return model.encode(pair.source, visible, key=first), second
 
 
-def _sums(logits, target, real) -> dict[str, Array]:
+def _sums(
+    logits: Float[Array, "T V"], target: Int[Array, " T"], real: Bool[Array, " T"]
+) -> dict[str, Array]:
     """Cross-entropy, right tokens and tokens, summed over the real positions."""
     law = jax.nn.log_softmax(logits)
     at = jnp.where(real, target, 0)

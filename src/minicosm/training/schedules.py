@@ -55,7 +55,7 @@ def adam(rates: PyTree, steps: int, warmup: int) -> optax.GradientTransformation
 def _adam(leaves: tuple, tree: Any, steps: int, warmup: int) -> optax.GradientTransformation:
     rates = jax.tree.unflatten(tree, leaves)
 
-    def scale(updates, params=None):
+    def scale(updates: PyTree, params: PyTree = None) -> PyTree:
         return jax.tree.map(
             lambda rate, part: jax.tree.map(lambda u: -rate * u, part), rates, updates
         )
@@ -119,15 +119,15 @@ def muon(
 def _matrices(model: Transformer) -> PyTree:
     """Input and output axes of the matrices in the layers, and None for every other array."""
     axes = jax.tree.map(lambda _: None, model)
-    found = [
+    matrices = [
         (lambda m: m.layers.attention.qkv, Axes(1, (3, 4))),
         (lambda m: m.layers.attention.out, Axes((1, 2), 3)),
     ]
     if model.layers.mlp is not None:
-        found += [
+        matrices += [
             (lambda m: m.layers.mlp.up, Axes(1, 2)),
             (lambda m: m.layers.mlp.down, Axes(1, 2)),
         ]
-    for where, how in found:
+    for where, how in matrices:
         axes = eqx.tree_at(where, axes, how, is_leaf=lambda leaf: leaf is None)
     return axes

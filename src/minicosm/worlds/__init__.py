@@ -56,14 +56,17 @@ from .hmm import (
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
 from .translation import Fertility, PhrasePosterior, Translation
+from .world import CausalWorld, Drawn, LatentWorld, MaskedWorld, World
 
 __all__ = [
     "HMM",
+    "CausalWorld",
     "CliqueIsing",
     "ClosingFloor",
     "ClosingQuery",
     "CompleteDyck",
     "CoveredWorld",
+    "Drawn",
     "Dyck",
     "DyckSample",
     "Fertility",
@@ -73,8 +76,10 @@ __all__ = [
     "Joint",
     "Knapsack",
     "Latent",
+    "LatentWorld",
     "LumpedClique",
     "MaskLaw",
+    "MaskedWorld",
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
@@ -87,6 +92,7 @@ __all__ = [
     "TableVerifier",
     "TaskWorld",
     "Translation",
+    "World",
     "balance_contrast",
     "balance_dense",
     "biased_coin",

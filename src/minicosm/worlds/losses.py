@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 from scipy import stats
 
 from .arrays import check_count
+from .world import MaskedWorld, World
 
 
 class Interval(NamedTuple):
@@ -20,21 +21,28 @@ class Interval(NamedTuple):
     count: int  # type: ignore[assignment]
 
 
-def entropy_rate(world: Any, key: PRNGKeyArray, *, length: int = 256, count: int = 256) -> Interval:
+def entropy_rate(
+    world: World, key: PRNGKeyArray, *, length: int = 256, count: int = 256
+) -> Interval:
     """`E[-log P(X_{1:T})] / T` in nats per token: the optimal causal loss at length T."""
     check_count("length", length)
     check_count("count", count, least=2)
 
     @jax.jit
     @jax.vmap
-    def loss(k):
-        return -world.log_prob(world.sample(k, length).tokens) / length
+    def loss(k: PRNGKeyArray) -> Float[Array, ""]:
+        return -jnp.asarray(world.log_prob(world.sample(k, length).tokens)) / length
 
     return _interval(loss(jax.random.split(key, count)))
 
 
 def masked_loss(
-    world: Any, key: PRNGKeyArray, *, rate: float = 0.15, length: int = 128, count: int = 256
+    world: MaskedWorld,
+    key: PRNGKeyArray,
+    *,
+    rate: float = 0.15,
+    length: int = 128,
+    count: int = 256,
 ) -> Interval:
     """The optimal masked loss: mean of `-log P(X_i | visible)` over masked positions, in nats.
 
@@ -49,7 +57,7 @@ def masked_loss(
 
     @jax.jit
     @jax.vmap
-    def loss(k):
+    def loss(k: PRNGKeyArray) -> Float[Array, ""]:
         token_key, mask_key = jax.random.split(k)
         tokens = world.sample(token_key, length).tokens
         hidden = jax.random.permutation(mask_key, length)[:masked]

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation.probes import deep_probe, linear_probe, probe_accuracy
-from minicosm.models import Memory
+from minicosm.models import CachedMemory
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.guided.case_texts import AppendCases
 
@@ -32,7 +32,7 @@ class StreamProbe(eqx.Module):
             x = (jax.nn.relu(x) if i else x) @ jnp.asarray(weight) + jnp.asarray(bias)
         return jax.nn.sigmoid(x[0])
 
-    def begin(self, room: int, source: Memory) -> Float[Array, " rows"]:
+    def begin(self, room: int, source: CachedMemory) -> Float[Array, " rows"]:
         return jnp.ones(room + 1, jnp.float32)
 
     def read(
@@ -40,7 +40,7 @@ class StreamProbe(eqx.Module):
         memory: Float[Array, " rows"],
         n: Int[Array, ""],
         token: Int[Array, ""],
-        source: Memory,
+        source: CachedMemory,
     ) -> Float[Array, " rows"]:
         here = jnp.arange(memory.shape[0]) == n + 1
         return jnp.where(here, self.probability(source.streams[:, n + 1]), memory)
