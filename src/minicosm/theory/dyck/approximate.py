@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from minicosm.worlds import Dyck
+from minicosm.worlds.arrays import AnyArray
 
 from ..theorem import Condition, Theorem
 
@@ -332,7 +333,7 @@ def equation_2_72(strings: Strings, world: Dyck, q: float) -> Theorem:
 
 
 @eqx.filter_jit
-def _next_logits(world: Dyck, tokens: Int[np.ndarray, "n T"]) -> Float[Array, "n T V"]:
+def _next_logits(world: Dyck, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n T V"]:
     return jax.vmap(world.next_logits)(tokens)
 
 
@@ -364,7 +365,7 @@ def excess_loss(world: Dyck, q: float, N: int) -> Theorem:
     of logarithms."""
     bound = log_loss_bound(world, q, N)
     slack = float(rarest_prefixes(world, N - 1).min()) - float(np.log(N)) - bound
-    return Theorem.inequality("excess loss", slack, within=0, details={"log bound": bound})
+    return Theorem.inequality("excess loss", slack, within=0.0, details={"log bound": bound})
 
 
 def loss_as_printed(world: Dyck, q: float, N: int) -> Theorem:
@@ -373,7 +374,7 @@ def loss_as_printed(world: Dyck, q: float, N: int) -> Theorem:
     least, bound = world.optimal_loss(N, "squared"), log_loss_bound(world, q, N)
     slack = bound - float(np.log(least))
     return Theorem.inequality(
-        "loss as printed", slack, within=0, details={"least loss": least, "log bound": bound}
+        "loss as printed", slack, within=0.0, details={"least loss": least, "log bound": bound}
     )
 
 

@@ -157,8 +157,8 @@ def balance_dimension(E: Float[np.ndarray, "inputs m"], world: Dyck) -> Theorem:
     rank, count = int(np.linalg.matrix_rank(E)), constraint_count(E, world)
     return Theorem.identity(
         "balance dimension",
-        abs(count - max(k * D * (k * (D - 1) - 1), 0)),
-        within=0,
+        float(abs(count - max(k * D * (k * (D - 1) - 1), 0))),
+        within=0.0,
         conditions=(Condition("independent embeddings", rank == len(E), {"rank": rank}),),
         details={"free": m * m - count, "types": k, "depth": D},
     )

@@ -136,7 +136,7 @@ def theorem_2_2_1_width(world: Dyck) -> Theorem:
     return Theorem.inequality(
         "Theorem 2.2.1, width",
         2 - share,
-        within=0,
+        within=0.0,
         details={"types": world.types, "depth": world.depth, "share": share, **named},
     )
 
@@ -171,7 +171,7 @@ def independence_as_printed(
     return Theorem.identity(
         "independence as printed",
         float(apart <= 1e-12 and gap > 0.1),
-        within=0,
+        within=0.0,
         conditions=(
             Condition(
                 "independent embeddings at every depth",
@@ -193,8 +193,8 @@ def onehot_as_printed(world: Dyck) -> Theorem:
     _, depths = tokens_and_depths(world)
     return Theorem.identity(
         "embedding 2.55 as printed",
-        len(rows) - len(np.unique(rows, axis=0)),
-        within=0,
+        float(len(rows) - len(np.unique(rows, axis=0))),
+        within=0.0,
         details={"depths": int(np.unique(depths).size), "printed slots": world.depth},
     )
 
@@ -209,7 +209,7 @@ def embeddings_2_55_to_2_57(world: Dyck) -> Theorem:
         rows = token_depth_embedding(world, kind)
         wrong += int(np.linalg.matrix_rank(rows[:-1])) != rank
         wrong += len(np.unique(rows, axis=0)) != world.pairs + 1
-    return Theorem.identity("embeddings 2.55 to 2.57", wrong, within=0)
+    return Theorem.identity("embeddings 2.55 to 2.57", float(wrong), within=0.0)
 
 
 # -- Corollary 2.2.1 and other constructions ------------------------------------------------------
@@ -272,8 +272,8 @@ def geometric_attention(world: Dyck, rho: float, strings: Int[np.ndarray, "n T"]
         margin = min(margin, float((ordered[:, -1] - ordered[:, -2]).min(initial=np.inf)))
     return Theorem.identity(
         "geometric attention",
-        wrong,
-        within=0,
+        float(wrong),
+        within=0.0,
         cases=asked,
         conditions=(
             balance.balance_condition(M, E, world),

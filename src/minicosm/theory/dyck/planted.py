@@ -19,6 +19,7 @@ from minicosm.models import Transformer
 from minicosm.models.transformer import Trace
 from minicosm.models.variants import theory
 from minicosm.worlds import Dyck
+from minicosm.worlds.arrays import AnyArray
 
 from ..theorem import Theorem
 from .lipschitz import softmax
@@ -73,7 +74,7 @@ def proposition_2_2_1(model: Transformer, inputs: Float[np.ndarray, "n T m"]) ->
     with jax.enable_x64(True):
         output = np.asarray(_traces(zero_head(model), inputs).logits)
     return Theorem.identity(
-        "Proposition 2.2.1", float(np.abs(output).max()), within=0, cases=len(inputs)
+        "Proposition 2.2.1", float(np.abs(output).max()), within=0.0, cases=len(inputs)
     )
 
 
@@ -106,7 +107,7 @@ def planted_layer(
 
 
 @eqx.filter_jit
-def _traces(model: Transformer, inputs: Float[np.ndarray, "n T m"]) -> Trace:
+def _traces(model: Transformer, inputs: Float[AnyArray, "n T m"]) -> Trace:
     return jax.vmap(model.trace)(inputs)
 
 
@@ -181,12 +182,12 @@ def read(model: Transformer, world: Dyck, tokens: Int[np.ndarray, " n"]) -> Read
 
 
 @eqx.filter_jit
-def _read(model: Transformer, world: Dyck, tokens: Int[np.ndarray, " n"]) -> Trace:
+def _read(model: Transformer, world: Dyck, tokens: Int[AnyArray, " n"]) -> Trace:
     return model.trace(jnp.pad(world.token_depths(tokens), (1, 0), constant_values=world.pairs))
 
 
 @eqx.filter_jit
-def _tops(world: Dyck, tokens: Int[np.ndarray, " n"]) -> Int[Array, " n"]:
+def _tops(world: Dyck, tokens: Int[AnyArray, " n"]) -> Int[Array, " n"]:
     return world.stack_tops(tokens)
 
 

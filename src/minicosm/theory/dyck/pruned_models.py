@@ -63,7 +63,7 @@ def theorem_2_2_3_budget(certified: Theorem) -> Theorem:
     `theorem_2_2_3(...).certify(...)`."""
     share = certified.details["relative error"] / certified.details["budget"]
     return Theorem.inequality(
-        "Theorem 2.2.3, error budget", 1 - share, within=0, details={"share": share}
+        "Theorem 2.2.3, error budget", 1 - share, within=0.0, details={"share": share}
     )
 
 

@@ -113,7 +113,7 @@ def lemma_2_2_20(W: Float[np.ndarray, "n n"], x: Float[np.ndarray, "count n"]) -
     return _network("Lemma 2.2.20", error, stage, (small,))
 
 
-def _worst(*errors: float) -> float:
+def _worst(*errors: float | int) -> float:
     """The largest error; NaN if one is NaN."""
     return float(np.max(errors))
 
