@@ -8,10 +8,11 @@ inserted pairs cost as much as short ones.
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
@@ -167,3 +168,48 @@ def pumping(
     """The distance of the outputs after two prefixes, for each number of inserted pairs in `PUMPED`."""
     strings = [[pumped(world, keys, n, type=type, level=level) for keys in pair] for n in PUMPED]
     return np.array([separation(both, E, M, W_V) for both in strings])
+
+
+# -- the start token (footnote 12 of Corollary 2.2.1) ----------------------------------------------
+
+
+def repeated_bracket(model: Transformer, world: Dyck) -> Theorem:
+    """On one bracket repeated 1..D times a causal Transformer without positions and start token says the same
+    at every position, whatever its attention; the laws of the world differ by `laws`."""
+    tokens = np.zeros(world.depth, int)
+    with jax.enable_x64(True):
+        laws = np.exp(np.asarray(world.next_logits(tokens)))
+        outputs = np.asarray(_outputs(model, jnp.asarray(tokens)))
+    gap = float(np.abs(laws - laws[0]).max())
+    return Theorem.identity(
+        "a repeated bracket",
+        float(np.abs(outputs - outputs[0]).max()),
+        conditions=(Condition("the laws differ", gap > 0.1, {"by": gap}),),
+        details={"laws": gap},
+    )
+
+
+def doubled_string(model: Transformer, tokens: Int[np.ndarray, " T"], name: str) -> Theorem:
+    """A model with uniform attention and no start token says the same after p and after p p.
+
+    True of one layer, and of the constructed model without its start token; false of two layers in general.
+    """
+    with jax.enable_x64(True):
+        once, twice = (
+            np.asarray(_outputs(model, jnp.asarray(np.tile(tokens, times))))[-1] for times in (1, 2)
+        )
+    printed = name.endswith("as printed")
+    within = {"within": 1e-3} if printed else {}
+    return Theorem.identity(name, float(np.abs(once - twice).max()), **within)
+
+
+def uniform_attention(model: Transformer) -> Transformer:
+    """The same model with queries and keys of zero."""
+    qkv = np.array(model.layers.attention.qkv)
+    qkv[:, :, :2] = 0
+    return eqx.tree_at(lambda t: t.layers.attention.qkv, model, qkv)
+
+
+@eqx.filter_jit
+def _outputs(model: Transformer, tokens: Int[Array, " T"]) -> Float[Array, "T vocab"]:
+    return model.next_logits(tokens)

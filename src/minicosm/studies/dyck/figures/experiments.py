@@ -4,15 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, Estimate, figure
+from minicosm.lab import PALETTE, Estimate, Results, figure
 
-from ...common.checks import Results
-from ...common.figures import beside
+from ...common.figures import legend_right
+from ..readings import FLOOR, config_of, cost_of_uniform, favourite, favourites, random_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FLOOR = 0.8125
 OPEN, CLOSED = "([{<", ")]}>"
 
 
@@ -45,7 +44,7 @@ def scatter_figure(*names: str) -> Any:
             ax.set_xlabel("balance violation")
             ax.set_title(title, fontsize="medium")
         axes[0].set_ylabel("accuracy at length 400-500")
-        beside(axes[1])
+        legend_right(axes[1])
         return fig
 
     return draw
@@ -60,12 +59,12 @@ def length_figure(*names: str) -> Any:
         lengths: list[int] = []
         for name, colour in zip(present(results, names), PALETTE, strict=False):
             numbers = results[name].numbers
-            lengths = [26, *numbers["curve_lengths"], 450]
+            lengths = [26, *numbers["curve_lengths"], sum(config_of(results, name).long) // 2]
             for ax, kind in zip(axes, ("", "_hard"), strict=True):
                 rows = [numbers[f"within{kind}"], *numbers[f"curve{kind}"], numbers[f"long{kind}"]]
-                found = [Estimate.of(row) for row in rows]
+                means = [Estimate.of(row) for row in rows]
                 ax.errorbar(
-                    lengths, [e.value for e in found], yerr=[e.high - e.value for e in found],
+                    lengths, [e.value for e in means], yerr=[e.high - e.value for e in means],
                     fmt="o-", ms=4, color=colour, capsize=2.5, elinewidth=1, label=name,
                 )  # fmt: skip
         for ax, title, floor in zip(
@@ -75,19 +74,19 @@ def length_figure(*names: str) -> Any:
             ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
                     transform=ax.get_yaxis_transform())  # fmt: skip
             ax.set_xscale("log")
-            ax.set_xticks(lengths, ["≤ 26", *map(str, lengths[1:-1]), "450"])
+            ax.set_xticks(lengths, ["≤ 26", *map(str, lengths[1:])])
             ax.set_xticks([], minor=True)
             ax.set_xlabel("length")
             ax.set_title(title, fontsize="medium")
         axes[0].set_ylabel("closing accuracy")
-        beside(axes[1])
+        legend_right(axes[1])
         return fig
 
     return draw
 
 
 def string_ticks(ax: Any, tokens: np.ndarray) -> None:
-    """The string under and beside a map, every bracket with its depth below it."""
+    """The string below and left of a map, every bracket with its depth below it."""
     depths = np.cumsum(np.where(tokens % 2, -1, 1))
     names = ["s", *(bracket(int(token)) for token in tokens)]
     levels = ["", *map(str, depths)]
@@ -101,15 +100,15 @@ def tops_of(tokens: np.ndarray) -> list[tuple[int, int]]:
     """(query, key) of every closed bracket of positive depth and the last bracket then open, counted
     with the start token."""
     stack: list[int] = []
-    found = []
+    tops = []
     for i, token in enumerate(tokens):
         if token % 2 == 0:
             stack.append(i)
             continue
         stack.pop()
         if stack:
-            found.append((i + 1, stack[-1] + 1))
-    return found
+            tops.append((i + 1, stack[-1] + 1))
+    return tops
 
 
 def heat_maps(*names: str, seeds: int = 3, layer: int = -1) -> Any:
@@ -142,11 +141,9 @@ def heat_maps(*names: str, seeds: int = 3, layer: int = -1) -> Any:
 
 
 def variation_figure(*names: str) -> Any:
-    """Distances of every pair of seeds, beside the mean of random attention."""
+    """Distances of every pair of seeds, and the mean of random attention."""
 
     def draw(results: Results) -> "Figure":
-        from minicosm.models.attention_patterns import random_variation
-
         fig = figure(5.2, 3.0)
         ax = fig.subplots()
         for place, (name, colour) in enumerate(zip(present(results, names), PALETTE, strict=False)):
@@ -154,7 +151,7 @@ def variation_figure(*names: str) -> Any:
             values = matrix[np.triu_indices(len(matrix), 1)]
             spread = np.linspace(-0.25, 0.25, len(values)) if len(values) > 1 else [0]
             ax.plot(place + np.array(spread), np.sort(values), ".", ms=4, color=colour)
-        level = random_variation(16)
+        level = random_level(16)
         ax.axhline(level, ls="--", lw=1, color="0.5")
         ax.text(0.02, level, "random attention", va="bottom", fontsize=8,
                 transform=ax.get_yaxis_transform())  # fmt: skip
@@ -169,23 +166,21 @@ def layer_figure(*names: str) -> Any:
     """Variation by layer, on a log scale."""
 
     def draw(results: Results) -> "Figure":
-        from minicosm.models.attention_patterns import random_variation
-
         fig = figure(5.6, 3.2)
         ax = fig.subplots()
         for name, colour in zip(present(results, names), PALETTE, strict=False):
-            found = results[name].arrays["sentence_distances"]  # strings, layers, seeds, seeds
-            off = ~np.eye(found.shape[-1], dtype=bool)
-            means = found[..., off].mean(axis=(0, 2))
+            distances = results[name].arrays["sentence_distances"]  # strings, layers, seeds, seeds
+            off = ~np.eye(distances.shape[-1], dtype=bool)
+            means = distances[..., off].mean(axis=(0, 2))
             ax.semilogy(np.arange(len(means)) + 1, means, "o-", color=colour, label=name)
-        level = random_variation(19)
+        level = random_level(19)
         ax.axhline(level, ls="--", lw=1, color="0.5")
         ax.text(0.98, level, "random attention", va="bottom", ha="right", fontsize=8,
                 transform=ax.get_yaxis_transform())  # fmt: skip
         ax.set_xticks([1, 2, 3])
         ax.set_xlabel("layer")
         ax.set_ylabel("variation between seeds")
-        beside(ax)
+        legend_right(ax)
         return fig
 
     return draw
@@ -195,13 +190,10 @@ def copy_figure(*names: str) -> Any:
     """What a uniform map costs, against the largest share of attention on one class of brackets."""
 
     def draw(results: Results) -> "Figure":
-        from ..claims.copying import favourite
-
         fig = figure(7.8, 3.2)
         left, right = fig.subplots(1, 2, width_ratios=[1.2, 1])
         for name, colour in zip(present(results, names), PALETTE, strict=False):
-            numbers = results[name].numbers
-            cost = np.subtract(numbers["copied"], numbers["copied_uniform"])
+            cost = cost_of_uniform(results, name)
             left.plot(favourite(results, name), 100 * cost, "o", color=colour, label=name)
         left.axvline(0.8, ls="--", lw=1, color="0.5")
         left.axhline(5, ls="--", lw=1, color="0.5")
@@ -210,10 +202,7 @@ def copy_figure(*names: str) -> Any:
         left.legend(fontsize=8)
         name = present(results, names)[-1]
         seed = int(np.argmax(favourite(results, name)))
-        numbers = results[name].numbers
-        layers = [max(numbers[kind][seed][layer] for kind in ("on_closed", "on_open", "on_type"))
-                  for layer in range(len(numbers["on_closed"][seed]))]  # fmt: skip
-        layer = int(np.argmax(layers))
+        layer = int(np.argmax(favourites(results, name)[seed]))
         maps = results[name].arrays["probe"][seed, layer]
         right.imshow(maps, vmin=0, vmax=1, cmap="Blues", interpolation="nearest")
         string_ticks(right, np.repeat([2, 3, 0, 1], (maps.shape[-1] - 1) // 4))

@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
-
-from ...common.checks import Results
+from minicosm.lab import PALETTE, Results, figure, rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,23 +14,28 @@ BRACKETS = "[]()"
 
 def error_against_size(results: Results) -> "Figure":
     """The relative error of pruned models and what the proof's budget allows, per subset size."""
-    rows = {n: np.array(v) for n, v in results["suite"].numbers["theorem-2.2.3"].items()}
+    models = {name: np.array(column) for name, column in rows(results, "pruning").items()}
     fig = figure(7.2, 3.4)
     ax = fig.subplots()
     for offers, color, label in (
         (1, PALETTE[4], "one offer of units"),
         (4, PALETTE[0], "up to four offers"),
     ):
-        at = rows["offers"] == offers
+        at = models["offers"] == offers
         shift = 0.25 * (1 if offers == 4 else -1)
         ax.semilogy(
-            rows["size"][at] + shift, rows["error"][at], "o", ms=4, color=color, label=label
+            models["size"][at] + shift,
+            models["relative error"][at],
+            "o",
+            ms=4,
+            color=color,
+            label=label,
         )
-    at = rows["offers"] == 4
-    sizes = np.unique(rows["size"])
-    budget = [np.median(rows["budget"][at & (rows["size"] == size)]) for size in sizes]
+    at = models["offers"] == 4
+    sizes = np.unique(models["size"])
+    budget = [np.median(models["budget"][at & (models["size"] == size)]) for size in sizes]
     ax.semilogy(sizes, budget, "--", color=PALETTE[1], label="error budget (median)")
-    start = np.median(rows["error"][at & (rows["size"] == sizes[0])])
+    start = np.median(models["relative error"][at & (models["size"] == sizes[0])])
     ideal = start * 2.0 ** -(sizes - sizes[0])
     ax.semilogy(sizes, ideal, ":", color="0.5", label="halved by every value")
     ax.axhline(1e-4, lw=1, color="0.5")
@@ -56,7 +59,7 @@ def kept_entries(results: Results) -> "Figure":
         ("target", arrays["target_up"]),
         ("random $W_1^T$", arrays["large_up"].T),
         ("kept of $W_1^T$", arrays["kept_up"].T),
-        ("found", product),
+        ("what is kept computes", product),
     )
     for ax, (title, matrix) in zip(axes.flat, panels, strict=True):
         image = ax.imshow(matrix, vmin=-1, vmax=1, cmap="RdBu", aspect="auto", interpolation="none")
