@@ -62,13 +62,6 @@ def constructions(config: Exact) -> dict[str, Trial]:
 
 
 @sized(Exact, **SIZES)
-def printed(config: Exact) -> dict[str, Trial]:
-    from .suites import constructions
-
-    return {"suite": Trial(constructions.printed, config)}
-
-
-@sized(Exact, **SIZES)
 def lemmas(config: Exact) -> dict[str, Trial]:
     from .suites import lemmas
 

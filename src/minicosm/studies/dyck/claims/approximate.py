@@ -22,8 +22,8 @@ STUDY.claim(
     title="A long common summand makes directions agree",
     source=f"{THESIS}, Lemma 2.2.1, with a constant that has no unit",
     statement=(
-        "If |r| >= R max(|a|, |b|) with R = 4/eps + 1, then a + r and b + r, scaled to length 1, are at "
-        "most eps apart."
+        "If |r| >= R max(|a|, |b|) with R = 4/eps + 1, then a + r and b + r, scaled to length 1, are "
+        "at most eps apart."
     ),
     criterion="No violation on random a, b, r of any scale with |r| at the least allowed.",
     trials=trials.approximate,
@@ -80,14 +80,14 @@ STUDY.claim(
     title="What the strings of Theorem 2.2.2 contribute, and how far apart their laws are",
     source=f"{THESIS}, Eq. 2.72 (sharpened), Eq. 2.73 (corrected) and the telescoping display",
     statement=(
-        "d' opens of type i, n = floor(N/2) - d' - d - 1 pairs and d' closes contribute "
-        "A_{d'} = sum_{1<=s<=d'} S_s + n S_{d'+1} to a query of depth d - 1, d' = 0..D-1; neighbouring ones differ by "
-        "A_{d'} - A_{d'-1} = n_{d'} (S_{d'+1} - S_{d'}). After strings that differ in their last open bracket the "
-        "laws of the next token differ by exactly sqrt(2) (1 - q) in 2-norm."
+        "d' opens of type i, n = floor(N/2) - d' - d - 1 pairs and d' closes contribute A_{d'} = "
+        "sum_{1<=s<=d'} S_s + n S_{d'+1} to a query of depth d - 1, d' = 0..D-1; neighbouring ones "
+        "differ by A_{d'} - A_{d'-1} = n_{d'} (S_{d'+1} - S_{d'}). After strings that differ in their "
+        "last open bracket the laws of the next token differ by exactly sqrt(2) (1 - q) in 2-norm."
     ),
     criterion=(
-        f"Errors of at most {IDENTITY:g}. A is compared with a sum over the tokens of the explicit string, the laws are "
-        "those of the world."
+        f"Errors of at most {IDENTITY:g}. A is compared with a sum over the tokens of the explicit "
+        "string, the laws are those of the world."
     ),
     trials=trials.approximate,
     kind="lemma",
@@ -105,8 +105,8 @@ STUDY.claim(
     expected="fails",
     erratum=Erratum(
         "constant",
-        "The sum leaves out the innermost of the d' pairs, s = d', and the pairs at depth d' + 1 are counted as one "
-        "more than the string has. The bounds that follow change by constants only.",
+        "The sum leaves out the innermost of the d' pairs, s = d', and the pairs at depth d' + 1 are "
+        "counted as one more than the string has. The bounds that follow change by constants only.",
         corrected_by="dyck/theorem-2.2.2-strings",
     ),
     check=refuted("Eq. 2.73 as printed"),
@@ -142,15 +142,17 @@ def excess_loss(results: Results) -> Outcome:
     title="The hypothesis of Theorem 2.2.2 on the loss itself",
     source=f"{THESIS}, Theorem 2.2.2",
     statement=(
-        "Some model has a squared loss of at most (q (1 - q) / k^2)^N eps, for an eps below 1 and N > 8D."
+        "Some model has a squared loss of at most (q (1 - q) / k^2)^N eps, for an eps below 1 and N > "
+        "8D."
     ),
     criterion="Fails if the least squared loss exceeds the bound at every size.",
     trials=trials.approximate,
     expected="fails",
     erratum=Erratum(
         "gap",
-        "The squared loss against one-hot tokens is at least 1 - sum P^2 in the mean, about 1/2, so that no model "
-        "meets the hypothesis as it stands. Read of the excess over the least loss, the proof goes through.",
+        "The squared loss against one-hot tokens is at least 1 - sum P^2 in the mean, about 1/2, so "
+        "that no model meets the hypothesis as it stands. Read of the excess over the least loss, the "
+        "proof goes through.",
         corrected_by="dyck/excess-loss",
     ),
 )

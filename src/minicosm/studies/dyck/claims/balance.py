@@ -12,14 +12,15 @@ from .sentences import IDENTITY
     title="Balance leaves most of the attention matrix free, and every matrix has a nearest balanced one",
     source=f"added to {THESIS}, Definition 2.2.3",
     statement=(
-        "With Pi_D the projector on the differences e(open) - e(closed) of matched pairs and Pi_G that on "
-        "differences of closed queries of positive depth, M - Pi_D M Pi_G is balanced, equals M if M is "
-        "balanced, and is the nearest balanced matrix. With independent embeddings balance is kD (k(D-1) - 1) "
-        "independent linear conditions on M: 40 of 289 for two types, depth 4 and width 17."
+        "With Pi_D the projector on the differences e(open) - e(closed) of matched pairs and Pi_G that "
+        "on differences of closed queries of positive depth, M - Pi_D M Pi_G is balanced, equals M if "
+        "M is balanced, and is the nearest balanced matrix. With independent embeddings balance is kD "
+        "(k(D-1) - 1) independent linear conditions on M: 40 of 289 for two types, depth 4 and width "
+        "17."
     ),
     criterion=(
-        f"Errors of at most {IDENTITY:g} in every world and with every embedding; the rank of the conditions is "
-        "that number in every world, and 249 dimensions are free in the first."
+        f"Errors of at most {IDENTITY:g} in every world and with every embedding; the rank of the "
+        "conditions is that number in every world, and 249 dimensions are free in the first."
     ),
     trials=trials.balance,
     kind="lemma",
@@ -37,8 +38,9 @@ STUDY.claim(
     title="Exact models have balance violation zero",
     source=f"{THESIS}, Section 2.2.3.3",
     statement=(
-        "For the models of Theorem 2.2.1 with random balanced attention every |S| / P is zero; and adding to all "
-        "logits of a query a number that depends on the query leaves the violation beta of any model as it is."
+        "For the models of Theorem 2.2.1 with random balanced attention every |S| / P is zero; and "
+        "adding to all logits of a query a number that depends on the query leaves the violation beta "
+        "of any model as it is."
     ),
     criterion=f"Errors of at most {IDENTITY:g}.",
     trials=trials.balance,

@@ -24,11 +24,11 @@ STUDY.claim(
     title="Every balanced attention matrix belongs to an exact model",
     source=f"{THESIS}, Theorem 2.2.1 (sufficiency)",
     statement=(
-        "If the embeddings of all brackets with depths and of the start token are linearly independent and M "
-        "is balanced, some values W_V and an MLP of six layers make one layer output the next-token "
-        "probabilities of every prefix of any length: with uniform attention, with random balanced "
-        "attention, with one-hot and with random embeddings, for several numbers of types and depths, also for one "
-        "type and for depth one, where every M is balanced."
+        "If the embeddings of all brackets with depths and of the start token are linearly independent "
+        "and M is balanced, some values W_V and an MLP of six layers make one layer output the "
+        "next-token probabilities of every prefix of any length: with uniform attention, with random "
+        "balanced attention, with one-hot and with random embeddings, for several numbers of types and "
+        "depths, also for one type and for depth one, where every M is balanced."
     ),
     criterion=EXACT,
     trials=trials.constructions,
@@ -43,7 +43,7 @@ STUDY.claim(
     source=f"{THESIS}, Theorem 2.2.1 (sufficiency)",
     statement="The widest of the three stages of the MLP has at most 2 (kD)^2 units.",
     criterion="The largest width divided by (kD)^2 is at most 2 for (k, D) = (2, 4), (3, 4) and (2, 8).",
-    trials=trials.printed,
+    trials=trials.constructions,
     kind="lemma",
 )
 def width(results: Results) -> Outcome:
@@ -65,14 +65,14 @@ STUDY.claim(
         "bracket that is not on the stack is zero, and the model is exact."
     ),
     criterion=f"Fails if a model built so is off by more than {PRINTED:g} on some prefix.",
-    trials=trials.printed,
+    trials=trials.constructions,
     kind="lemma",
     expected="fails",
     erratum=Erratum(
         "gap",
-        "x is the embedding of the last token and has components along the b_n. If they are also chosen orthogonal "
-        "to the embeddings of closed brackets of positive depth the proof goes through, and 2kD + 1 dimensions "
-        "still suffice.",
+        "x is the embedding of the last token and has components along the b_n. If they are also "
+        "chosen orthogonal to the embeddings of closed brackets of positive depth the proof goes "
+        "through, and 2kD + 1 dimensions still suffice.",
         corrected_by="dyck/residual-leak",
     ),
     check=refuted("residual leak as printed"),
@@ -87,7 +87,7 @@ STUDY.claim(
         "dimensions with Gaussian embeddings, no coordinate leaks and predictions are exact."
     ),
     criterion=f"{EXACT} The largest leak is at most {IDENTITY:g}.",
-    trials=trials.printed,
+    trials=trials.constructions,
     kind="lemma",
     check=holds("exact without a leak", "residual leak"),
 )
@@ -98,20 +98,21 @@ STUDY.claim(
     title="Independence at each depth is enough",
     source=f"{THESIS}, Theorem 2.2.1 (sufficiency)",
     statement=(
-        "If at every depth the 2k + 1 embeddings of brackets and start token are linearly independent and M "
-        "is balanced, some values and MLP predict exactly."
+        "If at every depth the 2k + 1 embeddings of brackets and start token are linearly independent "
+        "and M is balanced, some values and MLP predict exactly."
     ),
     criterion=(
-        "Fails if there are such embeddings and two prefixes with different laws whose inputs to the MLP "
-        "agree to 1e-12 for random balanced M and random values."
+        "Fails if there are such embeddings and two prefixes with different laws whose inputs to the "
+        "MLP agree to 1e-12 for random balanced M and random values."
     ),
-    trials=trials.printed,
+    trials=trials.constructions,
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        "The proof inverts the matrix of all 2kD + 1 embeddings, so that all of them have to be independent. One-hot "
-        "tokens without the depth are independent at each depth, but ([() and [(() hold the same brackets and end "
-        "alike: no attention without positions tells them apart, and one is closed by ], the other by ).",
+        "The proof inverts the matrix of all 2kD + 1 embeddings, so that all of them have to be "
+        "independent. One-hot tokens without the depth are independent at each depth, but ([() and "
+        "[(() hold the same brackets and end alike: no attention without positions tells them apart, "
+        "and one is closed by ], the other by ).",
         corrected_by="dyck/theorem-2.2.1-sufficiency",
     ),
 )
@@ -134,17 +135,18 @@ def independence(results: Results) -> Outcome:
     title="Embedding 2.55 is one-to-one",
     source=f"{THESIS}, Equations 2.55 and 2.56",
     statement=(
-        "The one-hot vectors number (t - 1) D + d are different for different brackets and depths, and D "
-        "slots hold all depths."
+        "The one-hot vectors number (t - 1) D + d are different for different brackets and depths, and "
+        "D slots hold all depths."
     ),
     criterion="Fails if two brackets with depths share a vector.",
-    trials=trials.printed,
+    trials=trials.constructions,
     kind="lemma",
     expected="fails",
     erratum=Erratum(
         "constant",
-        "An index is off by one for closed brackets: that of depth 0 gets the vector of the open one of its type at "
-        "depth D. Equation 2.56 lacks the slot for depth 0, and none of 2.55 to 2.57 has one for the start token.",
+        "An index is off by one for closed brackets: that of depth 0 gets the vector of the open one "
+        "of its type at depth D. Equation 2.56 lacks the slot for depth 0, and none of 2.55 to 2.57 "
+        "has one for the start token.",
         corrected_by="dyck/embeddings",
     ),
 )
@@ -160,11 +162,11 @@ STUDY.claim(
     title="The three embeddings, with depth 0 and a start token",
     source=f"corrects {THESIS}, Equations 2.55 to 2.57",
     statement=(
-        "All rows differ; over brackets with depths the ranks are 2kD, 2k + D and 2k + 2, so that only the "
-        "first satisfies Theorem 2.2.1."
+        "All rows differ; over brackets with depths the ranks are 2kD, 2k + D and 2k + 2, so that only "
+        "the first satisfies Theorem 2.2.1."
     ),
     criterion="Rows are distinct and the ranks are these in every world.",
-    trials=trials.printed,
+    trials=trials.constructions,
     kind="lemma",
     check=holds("embeddings 2.55 to 2.57"),
 )
@@ -177,10 +179,11 @@ STUDY.claim(
     title="Uniform attention in both layers predicts exactly",
     source=f"{THESIS}, Corollary 2.2.1",
     statement=(
-        "A Transformer that reads tokens after a start token, without positions and with uniform causal "
-        "attention in both layers, outputs the next-token probabilities at every length. Its first layer averages "
-        "+1, -1 and the start token's slot to (depth, 1, 0, ...) / (n + 1), whose norm together with the token "
-        "tells brackets with depths apart, and its MLP turns that into their one-hot vectors."
+        "A Transformer that reads tokens after a start token, without positions and with uniform "
+        "causal attention in both layers, outputs the next-token probabilities at every length. Its "
+        "first layer averages +1, -1 and the start token's slot to (depth, 1, 0, ...) / (n + 1), whose "
+        "norm together with the token tells brackets with depths apart, and its MLP turns that into "
+        "their one-hot vectors."
     ),
     criterion=(f"{EXACT} Embeddings after the first layer and uniform attention to {IDENTITY:g}."),
     trials=trials.constructions,
@@ -211,9 +214,9 @@ STUDY.claim(
     title="Independent embeddings are not necessary to read the stack",
     source=f"added to {THESIS}, Theorem 2.2.1",
     statement=(
-        "With the additive embedding of token and depth, whose vectors are dependent, the balanced logit "
-        "d ln rho of the key's depth and values x_t, -rho x_t give sum_s rho^s x_(type at depth s), whose "
-        "largest entry is the type on top for every rho >= 2 and every length."
+        "With the additive embedding of token and depth, whose vectors are dependent, the balanced "
+        "logit d ln rho of the key's depth and values x_t, -rho x_t give sum_s rho^s x_(type at depth "
+        "s), whose largest entry is the type on top for every rho >= 2 and every length."
     ),
     criterion="No wrong argmax at any position with an open bracket, rho = 2 and 3.",
     trials=trials.constructions,

@@ -45,13 +45,13 @@ def solved(results: Results) -> Outcome:
     title="Some attention maps single out a class of brackets and do not matter",
     source=f"{THESIS}, Figures 2.19 to 2.21",
     statement=(
-        "Among models that copy, at least one has a map with more than 80% of its attention on one class "
-        "of brackets, and loses less than 5 points of accuracy when every map is replaced by a uniform "
-        "one."
+        "Among models that copy, at least one has a map with more than 80% of its attention on one "
+        "class of brackets, and loses less than 5 points of accuracy when every map is replaced by a "
+        "uniform one."
     ),
     criterion=(
-        "Holds if such a seed exists among those trained; fails if maps with such a class exist and all "
-        "of them matter; undecided if no map has one."
+        "Holds if such a seed exists among those trained; fails if maps with such a class exist and "
+        "all of them matter; undecided if no map has one."
     ),
     trials=arms(COPY_SHALLOW, COPY_DEEP),
     figure=copy_figure(COPY_SHALLOW, COPY_DEEP),

@@ -73,8 +73,8 @@ STUDY.claim(
     title="Models with a minimal first layer solve the lengths of training",
     source=f"{THESIS}, Section 2.2.3.3",
     statement=(
-        "Trained on complete strings and on prefixes, with the contrastive term and without, every seed answers at "
-        "least 97% of the closing queries at the lengths of training."
+        "Trained on complete strings and on prefixes, with the contrastive term and without, every "
+        "seed answers at least 97% of the closing queries at the lengths of training."
     ),
     criterion="Holds if every seed of the four arms reaches 0.97.",
     trials=arms(MINIMAL, MINIMAL_CONTRAST, PREFIXES, PREFIXES_CONTRAST),
@@ -124,8 +124,8 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
             "closing queries at lengths 400 to 500 than models trained without."
         ),
         criterion=(
-            "The 95% interval over seeds of the gain in accuracy, seed by seed, lies above 0.04 (fails: "
-            "below)."
+            "The 95% interval over seeds of the gain in accuracy, seed by seed, lies above 0.04 "
+            "(fails: below)."
         ),
         trials=pair,
         figure=length_figure(standard, contrast),
@@ -149,8 +149,8 @@ _contrast("prefix", "prefixes", "Figure 2.17", PREFIXES, PREFIXES_CONTRAST)
     title="Across seeds, a lower balance violation goes with better length generalisation",
     source=f"{THESIS}, Figure 2.13, standard training",
     statement=(
-        "Among models trained on complete strings without the contrastive term, the rank correlation of "
-        "balance violation and accuracy at lengths 400 to 500 is negative."
+        "Among models trained on complete strings without the contrastive term, the rank correlation "
+        "of balance violation and accuracy at lengths 400 to 500 is negative."
     ),
     criterion="The 95% interval of Spearman's correlation over seeds lies below 0 (fails: above).",
     trials=arms(MINIMAL),
@@ -176,8 +176,8 @@ def predicts(results: Results) -> Outcome:
     title="On prefixes, balance violation does not predict length generalisation across seeds",
     source=f"{THESIS}, Figure 2.17, standard training",
     statement=(
-        "Among models trained on prefixes without the contrastive term, the rank correlation of balance "
-        "violation and accuracy at lengths 400 to 500 is not below -1/2."
+        "Among models trained on prefixes without the contrastive term, the rank correlation of "
+        "balance violation and accuracy at lengths 400 to 500 is not below -1/2."
     ),
     criterion="The 95% interval of Spearman's correlation over seeds lies above -0.5 (fails: below).",
     trials=arms(PREFIXES),
@@ -195,13 +195,13 @@ def does_not_predict(results: Results) -> Outcome:
     title="Other blocks solve the lengths of training as well, and long strings no better",
     source=f"{THESIS}, Section 2.2.5.8: variants of the architecture",
     statement=(
-        "Trained on complete strings, models with the residual inside the norm and learned embeddings of "
-        "pairs, with attention and no MLP, and two-layer GPT-2 models all answer at least 97% of the "
-        "closing queries at the lengths of training, and fewer than 97% at lengths 400 to 500."
+        "Trained on complete strings, models with the residual inside the norm and learned embeddings "
+        "of pairs, with attention and no MLP, and two-layer GPT-2 models all answer at least 97% of "
+        "the closing queries at the lengths of training, and fewer than 97% at lengths 400 to 500."
     ),
     criterion=(
-        "Every seed reaches 0.97 within the lengths of training, and each 95% interval of the accuracy at "
-        "400 to 500 lies below 0.97 (fails: a seed misses it, or an interval lies above)."
+        "Every seed reaches 0.97 within the lengths of training, and each 95% interval of the accuracy "
+        "at 400 to 500 lies below 0.97 (fails: a seed misses it, or an interval lies above)."
     ),
     trials=arms(INSIDE, ATTENTION, GPT),
     kind="experiment",

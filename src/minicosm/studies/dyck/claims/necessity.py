@@ -49,14 +49,14 @@ def _rate(results: Results, name: str) -> Outcome:
     title="Without balance, matched pairs drown what has to be remembered",
     source=f"{THESIS}, proof of Theorem 2.2.1 (necessity)",
     statement=(
-        "Take two prefixes that differ only in the last unmatched type and insert n matched pairs. Under "
-        "balance the distance of the normalised attention outputs does not depend on n; with noise on M it "
-        "falls as 1/n, so no continuous g predicts both at every length."
+        "Take two prefixes that differ only in the last unmatched type and insert n matched pairs. "
+        "Under balance the distance of the normalised attention outputs does not depend on n; with "
+        "noise on M it falls as 1/n, so no continuous g predicts both at every length."
     ),
     criterion=(
-        "Balanced: up to 10^4 pairs the distance changes by less than 1e-9. Perturbed (deviation 0.1): the "
-        "log-log slope from 10^5 to 10^6 pairs lies in [-1.1, -0.9] in every draw. Outputs are computed from "
-        f"counts, which agree with explicit strings to {IDENTITY:g}."
+        "Balanced: up to 10^4 pairs the distance changes by less than 1e-9. Perturbed (deviation 0.1): "
+        "the log-log slope from 10^5 to 10^6 pairs lies in [-1.1, -0.9] in every draw. Outputs are "
+        f"computed from counts, which agree with explicit strings to {IDENTITY:g}."
     ),
     trials=trials.necessity,
     figure=figures.pumping,
@@ -76,8 +76,8 @@ def pumping(results: Results) -> Outcome:
     title="Balanced logits do not make an optimum; the values have to fit",
     source=f"added to {THESIS}, Theorem 2.2.1",
     statement=(
-        "Equation 2.50 is stronger than 2.47: with a balanced M and generic values, matched pairs do not "
-        "cancel and the distance of twin prefixes still falls as 1/n."
+        "Equation 2.50 is stronger than 2.47: with a balanced M and generic values, matched pairs do "
+        "not cancel and the distance of twin prefixes still falls as 1/n."
     ),
     criterion="The log-log slope from 10^5 to 10^6 pairs lies in [-1.1, -0.9] in every draw.",
     trials=trials.necessity,
@@ -91,9 +91,9 @@ def logits_alone(results: Results) -> Outcome:
     title="Balance is only needed where values are not zero",
     source=f"added to {THESIS}, Theorem 2.2.1 (necessity)",
     statement=(
-        "If pairs of depth D have value zero, the model stays exact with logits that are not balanced there, "
-        "because an open bracket of depth D is never unmatched before a closed one; with values that are "
-        "not zero the same logits give wrong predictions after many pairs of depth D."
+        "If pairs of depth D have value zero, the model stays exact with logits that are not balanced "
+        "there, because an open bracket of depth D is never unmatched before a closed one; with values "
+        "that are not zero the same logits give wrong predictions after many pairs of depth D."
     ),
     criterion=(
         f"In every draw Equation 2.47 is off by more than 0.1, the error with zero values is at most "
@@ -148,12 +148,13 @@ STUDY.claim(
     title="Without a start token no Transformer without positions counts depth",
     source=f"corrects {THESIS}, footnote 12",
     statement=(
-        "On a bracket repeated 1..D times, any causal Transformer without positions and start token gives "
-        "the same output, whatever its attention, while the next-token laws differ. One layer of uniform "
-        "attention gives the same output after p and p p for every p."
+        "On a bracket repeated 1..D times, any causal Transformer without positions and start token "
+        "gives the same output, whatever its attention, while the next-token laws differ. One layer of "
+        "uniform attention gives the same output after p and p p for every p."
     ),
     criterion=(
-        f"Outputs agree to {IDENTITY:g} on random models of one and two layers; the laws differ by more than 0.1."
+        f"Outputs agree to {IDENTITY:g} on random models of one and two layers; the laws differ by "
+        "more than 0.1."
     ),
     trials=trials.necessity,
     check=holds("a repeated bracket", "p and p p, one layer", "p and p p, the construction"),
@@ -164,8 +165,8 @@ STUDY.claim(
     title="Uniform attention without a start token cannot tell p from p p",
     source=f"{THESIS}, footnote 12 of Corollary 2.2.1",
     statement=(
-        "A Transformer of two layers with uniform causal attention and no start token has the same output "
-        "after p and p p."
+        "A Transformer of two layers with uniform causal attention and no start token has the same "
+        "output after p and p p."
     ),
     criterion="Fails if some random model differs by more than 1e-3 on p = ([])().",
     trials=trials.necessity,
@@ -173,9 +174,10 @@ STUDY.claim(
     expected="fails",
     erratum=Erratum(
         "gap",
-        "The reason given is right for one layer. With a causal mask the first layer's outputs inside the second "
-        "copy of p differ from those inside the first, and a second layer averages them. What no such model can do "
-        "is to tell ( from ((, so that the start token is needed all the same.",
+        "The reason given is right for one layer. With a causal mask the first layer's outputs inside "
+        "the second copy of p differ from those inside the first, and a second layer averages them. "
+        "What no such model can do is to tell ( from ((, so that the start token is needed all the "
+        "same.",
         corrected_by="dyck/start-token",
     ),
     check=refuted("p and p p, two layers, as printed"),

@@ -45,12 +45,13 @@ STUDY.claim(
     source=f"stronger form of {THESIS}, Proposition 2.2.1 and Figure 2.20",
     statement=(
         "A model that copies its input through the residual stream can have a layer in which every "
-        "bracket attends to the last bracket still open, as if it kept a stack; or one in which every position "
-        "attends to the closed brackets before it, the pattern that was seen in trained copying models."
+        "bracket attends to the last bracket still open, as if it kept a stack; or one in which every "
+        "position attends to the closed brackets before it, the pattern that was seen in trained "
+        "copying models."
     ),
     criterion=(
-        f"On every string the output is that without the map to {UNCHANGED:g}, every bracket is copied, "
-        "and the attention on what the map shows is at least 0.99."
+        f"On every string the output is that without the map to {UNCHANGED:g}, every bracket is "
+        "copied, and the attention on what the map shows is at least 0.99."
     ),
     trials=trials.planted,
     kind="control",

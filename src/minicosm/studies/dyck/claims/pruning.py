@@ -50,13 +50,14 @@ def _table(models: dict[str, np.ndarray]) -> Table:
         "A Transformer with 4L layers of random weights from U(-1, 1), whose g has four layers of "
         "weights, contains an eps-approximation of any Transformer with L layers and matrices of norm "
         "at most 1: entries are set to zero, none is changed. Run for eps = 1e-4 on targets of width "
-        f"3, by subset sums over {SIZE} or more values. Carrying the errors of all pruned pairs through the steps "
-        "of the proof (Lemmas 2.2.5, 2.2.8, 2.2.10 and 2.2.11) bounds the error of the pruned model."
+        f"3, by subset sums over {SIZE} or more values. Carrying the errors of all pruned pairs "
+        "through the steps of the proof (Lemmas 2.2.5, 2.2.8, 2.2.10 and 2.2.11) bounds the error of "
+        "the pruned model."
     ),
     criterion=(
-        f"In every draw the error is at most {ACCURACY:g} |X| on every input with |X| from 1e-3 to 1, at "
-        f"most {UNITS} hidden units of a matrix are used, and every entry is zero or as drawn; at every size the "
-        "measured error is at most the error budget."
+        f"In every draw the error is at most {ACCURACY:g} |X| on every input with |X| from 1e-3 to 1, "
+        f"at most {UNITS} hidden units of a matrix are used, and every entry is zero or as drawn; at "
+        "every size the measured error is at most the error budget."
     ),
     trials=trials.pruning,
     figure=figures.error_against_size,
@@ -111,8 +112,9 @@ def logarithm(results: Results) -> Outcome:
         "that agree on this matrix. Query and key matrices are even kept whole."
     ),
     criterion=(
-        f"For every matrix tried the two pruned copies are equal, each model is within {ACCURACY:g} |X| "
-        "of its target, every entry is zero or as drawn, and the targets differ by more than 0.1 |X|."
+        f"For every matrix tried the two pruned copies are equal, each model is within {ACCURACY:g} "
+        "|X| of its target, every entry is zero or as drawn, and the targets differ by more than 0.1 "
+        "|X|."
     ),
     trials=trials.sharing,
 )
@@ -133,9 +135,9 @@ def corollary(results: Results) -> Outcome:
     title="A random value matrix has large entries where they are needed",
     source=f"{THESIS}, Lemma 2.2.9, with its probability",
     statement=(
-        "Cut into m x m pieces, the upper right quarter of a random matrix has an entry of at least 1/2 "
-        "in every piece on the diagonal with probability (1 - (3/4)^area)^m; their rows and columns are "
-        "disjoint."
+        "Cut into m x m pieces, the upper right quarter of a random matrix has an entry of at least "
+        "1/2 in every piece on the diagonal with probability (1 - (3/4)^area)^m; their rows and "
+        "columns are disjoint."
     ),
     criterion="At every size the frequency is within four standard errors of this probability.",
     trials=trials.pruning,

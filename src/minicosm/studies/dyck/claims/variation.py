@@ -116,8 +116,8 @@ STUDY.claim(
     title="Two-layer models solve the language, whatever their attention",
     source=f"{THESIS}, Figure 2.11",
     statement=(
-        "Every two-layer GPT-2 model of the comparison, without positions and with linear ones, answers "
-        "at least 97% of the closing queries at the lengths of training."
+        "Every two-layer GPT-2 model of the comparison, without positions and with linear ones, "
+        "answers at least 97% of the closing queries at the lengths of training."
     ),
     criterion="Holds if every seed reaches 0.97.",
     trials=arms(GPT, GPT_LINEAR),
@@ -161,8 +161,8 @@ def uniform_suffices(results: Results) -> Outcome:
         "between seeds is at most 0.4 of that of two-layer GPT-2 models, on complete strings."
     ),
     criterion=(
-        "The 95% interval of 0.4 times the variation of GPT-2 minus that of the minimal models lies above "
-        "0 (fails: below)."
+        "The 95% interval of 0.4 times the variation of GPT-2 minus that of the minimal models lies "
+        "above 0 (fails: below)."
     ),
     trials=arms(MINIMAL, GPT),
     figure=variation_figure(MINIMAL, GPT),
@@ -187,8 +187,8 @@ STUDY.claim(
         "their second-layer attention by more than independent random attention does."
     ),
     criterion=(
-        "The 95% interval (jackknife over seeds) of the variation minus the random one lies above 0 for "
-        "both (fails: one lies below)."
+        "The 95% interval (jackknife over seeds) of the variation minus the random one lies above 0 "
+        "for both (fails: one lies below)."
     ),
     trials=arms(GPT_PREFIXES, GPT_PREFIXES_LINEAR, PREFIXES),
     figure=heat_maps(GPT_PREFIXES, GPT_PREFIXES_LINEAR),
@@ -233,13 +233,13 @@ for _name, _arms, _what, _where in (
     title="Variation between seeds grows from layer to layer",
     source=f"{THESIS}, Table 2.6 (two types, depth 4)",
     statement=(
-        "In blocks with a residual after the norm, the variation of attention on prefixes of length 19 is "
-        "below 0.5 in layer 1, larger in each further layer, and in the top layer above that of random "
-        "attention; for two layers and for three."
+        "In blocks with a residual after the norm, the variation of attention on prefixes of length 19 "
+        "is below 0.5 in layer 1, larger in each further layer, and in the top layer above that of "
+        "random attention; for two layers and for three."
     ),
     criterion=(
-        "All of these differences have 95% intervals (jackknife over seeds) on the stated side; fails if "
-        "one lies on the other side."
+        "All of these differences have 95% intervals (jackknife over seeds) on the stated side; fails "
+        "if one lies on the other side."
     ),
     trials=arms(TWO_LAYERS, THREE_LAYERS),
     figure=layer_figure(TWO_LAYERS, THREE_LAYERS),

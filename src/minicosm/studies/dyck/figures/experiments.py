@@ -8,11 +8,10 @@ from minicosm.lab import PALETTE, Estimate, Results, figure
 
 from ...common.figures import legend_right
 from ..readings import FLOOR, config_of, cost_of_uniform, favourite, favourites, random_level
+from .maps import attention_map
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-OPEN, CLOSED = "([{<", ")]}>"
 
 
 def present(results: Results, names: tuple[str, ...]) -> list[str]:
@@ -20,9 +19,14 @@ def present(results: Results, names: tuple[str, ...]) -> list[str]:
     return [name for name in names if name in results]
 
 
-def bracket(token: int) -> str:
-    """A bracket to print: type 0 is round, type 1 square."""
-    return (CLOSED if token % 2 else OPEN)[token // 2 % 4]
+def _floors(axes: Any) -> None:
+    """What the last token alone reaches, on all queries and on the hard ones."""
+    for ax, title, floor in zip(axes, ("all queries", "hard queries"), (FLOOR, 0.5), strict=True):
+        ax.axhline(floor, ls="--", lw=1, color="0.5")
+        ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
+                transform=ax.get_yaxis_transform())  # fmt: skip
+        ax.set_title(title, fontsize="medium")
+    legend_right(axes[1])
 
 
 def scatter_figure(*names: str) -> Any:
@@ -35,16 +39,10 @@ def scatter_figure(*names: str) -> Any:
             numbers = results[name].numbers
             for ax, column in zip(axes, ("long", "long_hard"), strict=True):
                 ax.plot(numbers["beta"], numbers[column], "o", ms=4, color=colour, label=name)
-        for ax, title, floor in zip(
-            axes, ("all queries", "hard queries"), (FLOOR, 0.5), strict=True
-        ):
-            ax.axhline(floor, ls="--", lw=1, color="0.5")
-            ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
-                    transform=ax.get_yaxis_transform())  # fmt: skip
+        for ax in axes:
             ax.set_xlabel("balance violation")
-            ax.set_title(title, fontsize="medium")
         axes[0].set_ylabel("accuracy at length 400-500")
-        legend_right(axes[1])
+        _floors(axes)
         return fig
 
     return draw
@@ -67,74 +65,38 @@ def length_figure(*names: str) -> Any:
                     lengths, [e.value for e in means], yerr=[e.high - e.value for e in means],
                     fmt="o-", ms=4, color=colour, capsize=2.5, elinewidth=1, label=name,
                 )  # fmt: skip
-        for ax, title, floor in zip(
-            axes, ("all queries", "hard queries"), (FLOOR, 0.5), strict=True
-        ):
-            ax.axhline(floor, ls="--", lw=1, color="0.5")
-            ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
-                    transform=ax.get_yaxis_transform())  # fmt: skip
+        for ax in axes:
             ax.set_xscale("log")
             ax.set_xticks(lengths, ["≤ 26", *map(str, lengths[1:])])
             ax.set_xticks([], minor=True)
             ax.set_xlabel("length")
-            ax.set_title(title, fontsize="medium")
         axes[0].set_ylabel("closing accuracy")
-        legend_right(axes[1])
+        _floors(axes)
         return fig
 
     return draw
 
 
-def string_ticks(ax: Any, tokens: np.ndarray) -> None:
-    """The string below and left of a map, every bracket with its depth below it."""
-    depths = np.cumsum(np.where(tokens % 2, -1, 1))
-    names = ["s", *(bracket(int(token)) for token in tokens)]
-    levels = ["", *map(str, depths)]
-    ax.set_xticks(range(len(names)), [f"{n}\n{d}" for n, d in zip(names, levels, strict=True)])
-    ax.set_yticks(range(len(names)), names)
-    ax.tick_params(length=0, labelsize=5, pad=1)
-    ax.grid(False)
-
-
-def tops_of(tokens: np.ndarray) -> list[tuple[int, int]]:
-    """(query, key) of every closed bracket of positive depth and the last bracket then open, counted
-    with the start token."""
-    stack: list[int] = []
-    tops = []
-    for i, token in enumerate(tokens):
-        if token % 2 == 0:
-            stack.append(i)
-            continue
-        stack.pop()
-        if stack:
-            tops.append((i + 1, stack[-1] + 1))
-    return tops
+def _probe(rows: int) -> np.ndarray:
+    """`[[[[]]]](((())))`, as deep as its map has rows."""
+    return np.repeat([2, 3, 0, 1], (rows - 1) // 4)
 
 
 def heat_maps(*names: str, seeds: int = 3, layer: int = -1) -> Any:
     """Attention of a few seeds on the probe string, side by side; boxes mark the stack's top."""
 
     def draw(results: Results) -> "Figure":
-        from matplotlib.patches import Rectangle
-
         shown = present(results, names)
         fig = figure(7.6, 2.55 * len(shown))
         grid = fig.subplots(len(shown), seeds, squeeze=False)
         for name, row in zip(shown, grid, strict=True):
             maps = results[name].arrays["probe"]
-            depth = (maps.shape[-1] - 1) // 4
-            tokens = np.repeat([2, 3, 0, 1], depth)
             for seed, ax in enumerate(row):
                 if seed >= len(maps):
                     ax.set_visible(False)
                     continue
-                ax.imshow(maps[seed, layer], vmin=0, vmax=1, cmap="Blues", interpolation="nearest")
-                for query, key in tops_of(tokens):
-                    box = Rectangle((key - 0.5, query - 0.5), 1, 1, fill=False, lw=0.9)
-                    box.set_edgecolor(PALETTE[1])
-                    ax.add_patch(box)
-                string_ticks(ax, tokens)
-                ax.set_title(f"{name}, seed {seed + 1}", fontsize=7)
+                probe = _probe(maps.shape[-1])
+                attention_map(ax, maps[seed, layer], probe, f"{name}, seed {seed + 1}")
         return fig
 
     return draw
@@ -204,9 +166,8 @@ def copy_figure(*names: str) -> Any:
         seed = int(np.argmax(favourite(results, name)))
         layer = int(np.argmax(favourites(results, name)[seed]))
         maps = results[name].arrays["probe"][seed, layer]
-        right.imshow(maps, vmin=0, vmax=1, cmap="Blues", interpolation="nearest")
-        string_ticks(right, np.repeat([2, 3, 0, 1], (maps.shape[-1] - 1) // 4))
-        right.set_title(f"{name}, seed {seed + 1}, layer {layer + 1}", fontsize=8)
+        title = f"{name}, seed {seed + 1}, layer {layer + 1}"
+        attention_map(right, maps, _probe(maps.shape[-1]), title)
         return fig
 
     return draw

@@ -6,10 +6,12 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure, rows
 
+from .maps import attention_map
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PROBE = "[[[[]]]](((())))"
+PROBE = np.repeat([2, 3, 0, 1], 4)  # [[[[]]]](((())))
 
 
 def pumping(results: Results) -> "Figure":
@@ -73,30 +75,10 @@ def attention(results: Results) -> "Figure":
     """Attention of a uniform and of random balanced exact models over one string, the last bracket still
     open after every closed one marked; depths below the string."""
     patterns = results["suite"].arrays["patterns"]
-    titles = ("uniform", "sd 1", "sd 2", "sd 4")
-    depths = np.cumsum([1 if mark in "([" else -1 for mark in PROBE])
     fig = figure(2.5 * len(patterns), 3.1)
     axes = fig.subplots(1, len(patterns), squeeze=False)[0]
-    stack: list[int] = []
-    tops = []
-    for i, mark in enumerate(PROBE):
-        if mark in "([":
-            stack.append(i)
-        else:
-            stack.pop()
-            if stack:
-                tops.append((i, stack[-1]))
-    for ax, pattern, title in zip(axes, patterns, titles, strict=True):
-        ax.imshow(pattern, vmin=0, vmax=1, aspect="equal")
-        for query, top in tops:
-            ax.plot([top], [query], "s", ms=5, mfc="none", mec=PALETTE[1], mew=0.9)
-        ax.set_title(title, fontsize=9)
-        ax.grid(False)
-        ax.set_xticks(range(len(PROBE)))
-        ticks = [f"{mark}\n{depth}" for mark, depth in zip(PROBE, depths, strict=True)]
-        ax.set_xticklabels(ticks, fontsize=6)
-        ax.set_yticks(range(len(PROBE)))
-        ax.set_yticklabels(list(PROBE), fontsize=6)
+    for ax, pattern, title in zip(axes, patterns, ("uniform", "sd 1", "sd 2", "sd 4"), strict=True):
+        attention_map(ax, pattern, PROBE, title, start=False)
     axes[0].set_ylabel("query")
     axes[0].set_xlabel("key, with its depth")
     return fig

@@ -3,19 +3,7 @@
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory.dyck import (
-    Parameters,
-    Strings,
-    equation_2_72,
-    equation_2_73,
-    excess_loss,
-    lemma_2_2_1,
-    loss_as_printed,
-    random_parameters,
-    telescope,
-    theorem_2_2_2,
-)
-from minicosm.theory.dyck.approximate import merging_ratio
+from minicosm.theory.dyck import approximate
 from minicosm.worlds import Dyck
 
 from ..trials import Approximate
@@ -32,30 +20,32 @@ def run(config: Approximate, progress: Progress) -> TrialResult:
         types, depth = SHAPES[trial % len(SHAPES)]
         noise = NOISES[trial % len(NOISES)]
         scale = float(rng.choice([0.3, 1, 2]))
-        given = random_parameters(rng, types, depth, scale=scale, noise=noise)
+        given = approximate.random_parameters(rng, types, depth, scale=scale, noise=noise)
         length = 8 * depth + 1 + int(rng.integers(100))
-        ledger.add(theorem_2_2_2(given, length), noise=-1.0 if noise is None else noise)
+        ledger.add(approximate.theorem_2_2_2(given, length), noise=-1.0 if noise is None else noise)
         _strings(ledger, given, length, rng)
     for trial in range(config.triples):
         _merging(ledger, np.random.default_rng([config.seed, trial, 1]))
     for k, D in SHAPES:
         for q in (0.1, 0.5, 0.9):
             for length in (8 * D + 1, 12 * D, 40 * D):
-                ledger.add(loss_as_printed(Dyck(k, D, q), q, length))
-                ledger.add(excess_loss(Dyck(k, D, q), q, length))
+                ledger.add(approximate.loss_as_printed(Dyck(k, D, q), q, length))
+                ledger.add(approximate.excess_loss(Dyck(k, D, q), q, length))
     return ledger.result()
 
 
-def _strings(ledger: Ledger, given: Parameters, length: int, rng: np.random.Generator) -> None:
+def _strings(
+    ledger: Ledger, given: approximate.Parameters, length: int, rng: np.random.Generator
+) -> None:
     """The strings of one query, for all d' = 0..D-1."""
     k, D = given.types, given.depth
     q = float(rng.uniform(0.1, 0.9))
     kind, inner, depth = int(rng.integers(k)), int(rng.integers(k)), int(rng.integers(2, D + 1))
-    strings = Strings(given, length, kind, depth, inner)
-    ledger.add(equation_2_72(strings, Dyck(k, D, q), q))
-    ledger.add(equation_2_73(strings))
-    ledger.add(equation_2_73(strings, printed=True))
-    ledger.add(telescope(strings))
+    strings = approximate.Strings(given, length, kind, depth, inner)
+    ledger.add(approximate.equation_2_72(strings, Dyck(k, D, q), q))
+    ledger.add(approximate.equation_2_73(strings))
+    ledger.add(approximate.equation_2_73(strings, printed=True))
+    ledger.add(approximate.telescope(strings))
 
 
 def _merging(ledger: Ledger, rng: np.random.Generator) -> None:
@@ -68,6 +58,6 @@ def _merging(ledger: Ledger, rng: np.random.Generator) -> None:
         b = -a
     size = float(np.linalg.norm([np.linalg.norm(a), np.linalg.norm(b)], np.inf))
     unit = r * (size / np.linalg.norm(r)) * (1 + 1e-12)
-    ledger.add(lemma_2_2_1(a, b, unit * merging_ratio(epsilon), epsilon))
-    printed = unit * merging_ratio(epsilon, size)
-    ledger.add(lemma_2_2_1(a, b, printed, epsilon, printed=True))
+    ledger.add(approximate.lemma_2_2_1(a, b, unit * approximate.merging_ratio(epsilon), epsilon))
+    printed = unit * approximate.merging_ratio(epsilon, size)
+    ledger.add(approximate.lemma_2_2_1(a, b, printed, epsilon, printed=True))

@@ -5,14 +5,7 @@ import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import Theorem
-from minicosm.theory.dyck import (
-    balance_dimension,
-    balance_violation,
-    exact_dyck,
-    first_weights,
-    nearest_balanced,
-    token_depth_embedding,
-)
+from minicosm.theory.dyck import balance, exact_dyck, first_weights, token_depth_embedding
 from minicosm.worlds import Dyck
 
 from ..trials import Exact
@@ -29,9 +22,9 @@ def run(config: Exact, progress: Progress) -> TrialResult:
             rng = np.random.default_rng([config.seed, world.types, world.depth])
             E = token_depth_embedding(world, kind, seed=config.seed)
             M, other = rng.normal(size=(2, E.shape[1], E.shape[1]))
-            ledger.add(nearest_balanced(M, E, world, other))
+            ledger.add(balance.nearest_balanced(M, E, world, other))
         E = token_depth_embedding(world)
-        ledger.add(balance_dimension(E, world))
+        ledger.add(balance.balance_dimension(E, world))
     _violations(config, ledger, progress)
     return ledger.result()
 
@@ -41,7 +34,7 @@ def _violations(config: Exact, ledger: Ledger, progress: Progress) -> None:
     E = token_depth_embedding(world)
     m = len(E)
     with jax.enable_x64(True):
-        violation = jax.jit(lambda M, V: balance_violation(E, M, V, world))
+        violation = jax.jit(lambda M, V: balance.balance_violation(E, M, V, world))
         for i in range(4 * config.draws):
             progress(i, 4 * config.draws, "balance violation")
             rng = np.random.default_rng([config.seed, i])

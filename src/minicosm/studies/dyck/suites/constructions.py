@@ -4,20 +4,7 @@ import jax
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory.dyck import (
-    corollary_2_2_1,
-    corollary_2_2_1_first_layer,
-    draw,
-    embeddings_2_55_to_2_57,
-    geometric_attention,
-    identity_layers,
-    independence_as_printed,
-    onehot_as_printed,
-    residual_leak,
-    theorem_2_2_1,
-    theorem_2_2_1_width,
-    token_depth_embedding,
-)
+from minicosm.theory.dyck import exactness, token_depth_embedding
 from minicosm.theory.dyck.embeddings import Kind
 from minicosm.worlds import Dyck
 
@@ -39,67 +26,68 @@ def run(config: Exact, progress: Progress) -> TrialResult:
     ledger = Ledger()
     root = jax.random.key(config.seed)
     world = worlds(config)[0]
-    strings = np.asarray(draw(world, root, config.strings, config.longest))
+    strings = np.asarray(exactness.draw(world, root, config.strings, config.longest))
     lengths = [n for n in LENGTHS if n <= config.longest]
     rng = np.random.default_rng([config.seed, 2])
     curves = []
     for i, (sd, kind) in enumerate(MODELS):
         progress(i, 6, "exact models by length")
         E = token_depth_embedding(world, kind, seed=config.seed)
-        result = theorem_2_2_1(world, E, balanced(world, E, sd, rng)).certify(strings=strings)
+        result = exactness.theorem_2_2_1(world, E, balanced(world, E, sd, rng)).certify(
+            strings=strings
+        )
         ledger.add(result, types=world.types, depth=world.depth)
         curves.append(result.details["by_length"][lengths])
-    uniform = corollary_2_2_1(world)
+    uniform = exactness.corollary_2_2_1(world)
     result = uniform.certify(strings=strings)
     ledger.add(result, types=world.types, depth=world.depth)
     curves.append(result.details["by_length"][lengths])
     ledger.picture(errors=np.array(curves), lengths=np.array(lengths))
 
-    short = np.asarray(draw(world, root, config.strings, 28))
+    short = np.asarray(exactness.draw(world, root, config.strings, 28))
     E = token_depth_embedding(world)
-    theorem = theorem_2_2_1(world, E, balanced(world, E, 1.0, rng))
+    theorem = exactness.theorem_2_2_1(world, E, balanced(world, E, 1.0, rng))
     for exact in (theorem, uniform):
-        ledger.add(identity_layers(exact.construction, world).certify(strings=short))
+        ledger.add(exactness.identity_layers(exact.construction, world).certify(strings=short))
     for tokens in short:
-        ledger.add(corollary_2_2_1_first_layer(world, uniform.construction, tokens))
+        ledger.add(exactness.corollary_2_2_1_first_layer(world, uniform.construction, tokens))
     for other in worlds(config)[1:]:
         progress(5, 6, f"{other.types} types, depth {other.depth}")
-        drawn = np.asarray(draw(other, root, config.strings, min(config.longest, 300)))
+        drawn = np.asarray(exactness.draw(other, root, config.strings, min(config.longest, 300)))
         E = token_depth_embedding(other)
         size = {"types": other.types, "depth": other.depth}
-        theorem = theorem_2_2_1(other, E, balanced(other, E, 1.0, rng))
+        theorem = exactness.theorem_2_2_1(other, E, balanced(other, E, 1.0, rng))
         ledger.add(theorem.certify(strings=drawn), **size)
-        ledger.add(corollary_2_2_1(other).certify(strings=drawn), **size)
+        ledger.add(exactness.corollary_2_2_1(other).certify(strings=drawn), **size)
     for k, D, rho in GEOMETRIC:
         other = Dyck(k, D)
-        drawn = draw(other, root, 5 * config.strings, min(config.longest, 500))
-        ledger.add(geometric_attention(other, rho, np.asarray(drawn)))
+        drawn = exactness.draw(other, root, 5 * config.strings, min(config.longest, 500))
+        ledger.add(exactness.geometric_attention(other, rho, np.asarray(drawn)))
+    _printed(ledger, config, progress)
+    for k, D in ((2, 4), (3, 4), (2, 8)):
+        ledger.add(exactness.theorem_2_2_1_width(Dyck(k, D)))
     return ledger.result()
 
 
-def printed(config: Exact, progress: Progress) -> TrialResult:
+def _printed(ledger: Ledger, config: Exact, progress: Progress) -> None:
     """The sufficiency proof and the embeddings as printed, and corrected."""
-    ledger = Ledger()
     world = Dyck()
-    strings = np.asarray(draw(world, jax.random.key(config.seed), config.strings, 28))
+    strings = np.asarray(exactness.draw(world, jax.random.key(config.seed), config.strings, 28))
     for i in range(config.draws):
         progress(i, config.draws, "proofs as printed")
         rng = np.random.default_rng([config.seed, 3, i])
         E = rng.normal(size=(world.pairs + 1,) * 2)
         M = balanced(world, E, 0.05, rng)
         for as_printed in (False, True):
-            leak = residual_leak(world, E, printed=as_printed)
-            exact = theorem_2_2_1(world, E, M, printed_directions=as_printed)
+            leak = exactness.residual_leak(world, E, printed=as_printed)
+            exact = exactness.theorem_2_2_1(world, E, M, printed_directions=as_printed)
             name = "residual leak as printed" if as_printed else "exact without a leak"
             ledger.add(exact.certify(strings=strings), name, leak=leak.error)
             if not as_printed:
                 ledger.add(leak)
         M, V = rng.normal(size=(2, world.vocab + 1, world.vocab + 1))
-        ledger.add(independence_as_printed(world, M, V))
+        ledger.add(exactness.independence_as_printed(world, M, V))
     for k, D in ((2, 4), (3, 2), (1, 3)):
-        ledger.add(onehot_as_printed(Dyck(k, D)))
+        ledger.add(exactness.onehot_as_printed(Dyck(k, D)))
     for k, D in ((2, 4), (3, 8), (3, 3)):
-        ledger.add(embeddings_2_55_to_2_57(Dyck(k, D)))
-    for k, D in ((2, 4), (3, 4), (2, 8)):
-        ledger.add(theorem_2_2_1_width(Dyck(k, D)))
-    return ledger.result()
+        ledger.add(exactness.embeddings_2_55_to_2_57(Dyck(k, D)))

@@ -3,15 +3,7 @@
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory.dyck import (
-    Stage,
-    lemma_2_2_15,
-    lemma_2_2_16,
-    lemma_2_2_17,
-    lemma_2_2_18,
-    lemma_2_2_19,
-    lemma_2_2_20,
-)
+from minicosm.theory.dyck import Stage, relu_lemmas
 
 from ..trials import Exact
 
@@ -22,18 +14,24 @@ def run(config: Exact, progress: Progress) -> TrialResult:
         progress(i, 20 * config.draws, "ReLU networks")
         rng = np.random.default_rng([config.seed, 6, i])
         n, inputs, outputs = rng.integers(1, [9, 6, 4])
-        ledger.add(lemma_2_2_15(rng.normal(size=(n, inputs)), rng.normal(size=(n, outputs))))
+        ledger.add(
+            relu_lemmas.lemma_2_2_15(rng.normal(size=(n, inputs)), rng.normal(size=(n, outputs)))
+        )
         m = int(rng.integers(3, 12))
-        ledger.add(lemma_2_2_16(rng.normal(size=(int(rng.integers(1, 20)), m)), rng.normal(size=m)))
+        ledger.add(
+            relu_lemmas.lemma_2_2_16(
+                rng.normal(size=(int(rng.integers(1, 20)), m)), rng.normal(size=m)
+            )
+        )
         bound = float(rng.uniform(0.5, 5))
         x = rng.uniform(0, bound, size=(n, n)) * rng.integers(0, 2, size=(n, n))
-        ledger.add(lemma_2_2_17(x, np.arange(1.0, n + 1), bound))
+        ledger.add(relu_lemmas.lemma_2_2_17(x, np.arange(1.0, n + 1), bound))
         threshold = float(rng.uniform(0.05, 2))
         x = np.diag(threshold * (1 + rng.exponential(size=n)))
-        ledger.add(lemma_2_2_18(x, threshold))
+        ledger.add(relu_lemmas.lemma_2_2_18(x, threshold))
         _switch(ledger, rng)
         W = rng.normal(size=(n, n))
-        ledger.add(lemma_2_2_20(2 * W / np.linalg.norm(W, 2), rng.normal(size=(5, n))))
+        ledger.add(relu_lemmas.lemma_2_2_20(2 * W / np.linalg.norm(W, 2), rng.normal(size=(5, n))))
     return ledger.result()
 
 
@@ -43,5 +41,5 @@ def _switch(ledger: Ledger, rng: np.random.Generator) -> None:
     shapes = ((inputs, width), (width,), (width, 1), (1,))
     stages = [Stage(*(rng.normal(size=shape) for shape in shapes)) for _ in range(K)]
     x = rng.uniform(0, 1, size=(20, inputs))
-    ledger.add(lemma_2_2_19(stages, x))
-    ledger.add(lemma_2_2_19(stages, x, printed=True))
+    ledger.add(relu_lemmas.lemma_2_2_19(stages, x))
+    ledger.add(relu_lemmas.lemma_2_2_19(stages, x, printed=True))

@@ -4,18 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory.dyck import (
-    Matrices,
-    lemma_2_2_5,
-    lemma_2_2_6,
-    lemma_2_2_8,
-    lemma_2_2_10,
-    lemma_2_2_11,
-    lemma_2_2_12,
-    lemma_2_2_13,
-    prune_mlp,
-    softmax,
-)
+from minicosm.theory.dyck import Matrices, lipschitz, prune_mlp
 
 from ..trials import Inequalities
 
@@ -37,17 +26,17 @@ def _one(ledger: Ledger, rng: np.random.Generator) -> None:
     y = x + small * rng.uniform(-1, 1, size=n)
     if rng.random() < 0.5:  # few entries move as far as they may: the worst case
         y = x + small * np.where(np.arange(n) == rng.integers(n), 1, -1)
-    ledger.add(lemma_2_2_8(x, y))
-    ledger.add(lemma_2_2_10(x, y, constant))
-    ledger.add(lemma_2_2_12(x, n + 4, constant))
+    ledger.add(lipschitz.lemma_2_2_8(x, y))
+    ledger.add(lipschitz.lemma_2_2_10(x, y, constant))
+    ledger.add(lipschitz.lemma_2_2_12(x, n + 4, constant))
 
     N = int(rng.integers(1, 9))
     P, Q = _unit(rng, n, n), _unit(rng, n, n)
     X = _columns(rng, n, N, 4.0)
     share = rng.uniform()
-    A = (1 - share) * softmax(X.T @ Q @ X) + share * rng.dirichlet(np.ones(N), size=N).T
+    A = (1 - share) * lipschitz.softmax(X.T @ Q @ X) + share * rng.dirichlet(np.ones(N), size=N).T
     B = P @ X + small * rng.normal(size=(n, N))
-    for result in lemma_2_2_11(P, X, Q, A, B, constant):
+    for result in lipschitz.lemma_2_2_11(P, X, Q, A, B, constant):
         ledger.add(result)
 
     depth = int(rng.integers(1, 3))
@@ -56,7 +45,7 @@ def _one(ledger: Ledger, rng: np.random.Generator) -> None:
     Y = X + small * rng.normal(size=(n, N))
     Y = Y / np.maximum(1, np.linalg.norm(Y, axis=0) / (4 * depth))
     for factor in (130.0, 200.0):
-        ledger.add(lemma_2_2_13(layer, X, Y, constant, depth=depth, factor=factor))
+        ledger.add(lipschitz.lemma_2_2_13(layer, X, Y, constant, depth=depth, factor=factor))
     _compose(ledger, rng, n)
 
 
@@ -67,7 +56,7 @@ def _compose(ledger: Ledger, rng: np.random.Generator, n: int) -> None:
     g1, g2 = growth * turn[0], steep * turn[1]
     f1, f2 = g1 + first * turn[2], g2 + second * turn[1]
     ledger.add(
-        lemma_2_2_5(
+        lipschitz.lemma_2_2_5(
             (lambda x: f1 @ x, lambda x: f2 @ x), (lambda x: g1 @ x, lambda x: g2 @ x),
             rng.normal(size=n), growth=growth, lipschitz=steep, first=first, second=second,
         )
@@ -85,7 +74,7 @@ def _mlp(ledger: Ledger, rng: np.random.Generator) -> None:
     pruned, (one, two) = prune_mlp(first, second, block, rows=same, columns=same)
     x = rng.normal(size=(width, 500))
     x[3:] = 0
-    ledger.add(lemma_2_2_6(first, second, pruned, (one, two), x))
+    ledger.add(lipschitz.lemma_2_2_6(first, second, pruned, (one, two), x))
 
 
 def _unit(rng: np.random.Generator, *shape: int) -> Float[np.ndarray, "r c"]:

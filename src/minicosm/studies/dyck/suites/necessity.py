@@ -10,26 +10,12 @@ from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.models import Transformer, variants
 from minicosm.theory import Theorem
 from minicosm.theory.dyck import (
-    PUMPED,
-    attention_model,
-    doubled_string,
-    draw,
+    balance,
     exact_dyck,
-    first_weights,
-    keys_of,
-    output,
+    exactness,
+    necessity,
     pair_ids,
-    prediction_errors,
-    project,
-    pumped,
-    pumping,
-    repeated_bracket,
-    residuals,
-    separation,
-    theorem_2_2_1_necessity,
     token_depth_embedding,
-    twins,
-    uniform_attention,
     uniform_dyck,
     with_logits,
 )
@@ -50,8 +36,8 @@ def run(config: Exact, progress: Progress) -> TrialResult:
         progress(i, config.draws, "necessity of balance")
         rng = np.random.default_rng([config.seed, 1, i])
         M = balanced(world, E, 1.0, rng)
-        _, _, V = first_weights(exact_dyck(world, E, M))
-        ledger.add(theorem_2_2_1_necessity(world, E, M, V))
+        _, _, V = necessity.first_weights(exact_dyck(world, E, M))
+        ledger.add(necessity.theorem_2_2_1_necessity(world, E, M, V))
         _pump(ledger, world, E, M, V, rng)
         _silent(ledger, world, E, config, i, rng)
     _inside(ledger, world, E)
@@ -69,28 +55,32 @@ def _pump(
 ) -> None:
     """Distances of twins under pumping: exact, with M perturbed, with other values; and the closed form
     against explicit strings."""
-    pair = twins(world, rng.integers(0, world.types, 3).tolist(), int(rng.integers(world.types)))
+    pair = necessity.twins(
+        world, rng.integers(0, world.types, 3).tolist(), int(rng.integers(world.types))
+    )
     type, level = int(rng.integers(world.types)), int(rng.integers(1, world.depth + 1))
     noisy, other = M + NOISE * rng.normal(size=M.shape), rng.normal(size=V.shape)
     exact, perturbed, unbalanced = (
-        pumping(world, pair, E, logits, values, type=type, level=level)
+        necessity.pumping(world, pair, E, logits, values, type=type, level=level)
         for logits, values in ((M, V), (noisy, V), (M, other))
     )
     ledger.measure("pumping, exact", spread=float(np.ptp(exact[:5])), distance=float(exact[0]))
     for name, distances in (("noise", perturbed), ("values", unbalanced)):
         steps = np.diff(np.log10(np.maximum(distances, 1e-300)))
         ledger.measure(f"pumping, {name}", slope=float(steps[-1]))
-    ledger.picture(distances=np.stack([exact, perturbed, unbalanced]), pumped=np.array(PUMPED))
+    ledger.picture(
+        distances=np.stack([exact, perturbed, unbalanced]), pumped=np.array(necessity.PUMPED)
+    )
 
     opened, closed = [0] * (level - 1), [1] * (level - 1)
     inner = [2 * type, 2 * type + 1] * (11 - level)
     tokens = np.array([*opened, *inner, *closed, 0, 2, 0, 2, 3])
     ids = np.append(world.pairs, pair_ids(world, tokens))
     for residual in ("outside", "inside"):
-        model = attention_model(world, E, noisy, V, residual)
+        model = necessity.attention_model(world, E, noisy, V, residual)
         with jax.enable_x64(True):
             explicit = np.asarray(_last_hidden(model, jnp.asarray(ids)))
-        closed_form = output(keys_of(world, tokens), E, noisy, V, residual)
+        closed_form = necessity.output(necessity.keys_of(world, tokens), E, noisy, V, residual)
         ledger.add(Theorem.identity("closed form", float(np.abs(explicit - closed_form).max())))
 
 
@@ -109,20 +99,22 @@ def _silent(
 ) -> None:
     """Values zero on pairs of depth D, where the logits are not balanced."""
     key = jax.random.fold_in(jax.random.key(config.seed), i)
-    strings = np.asarray(draw(world, key, config.strings, 100))
+    strings = np.asarray(exactness.draw(world, key, config.strings, 100))
     deep = _deep_pairs(world, 100)
     heard = np.ones((world.types, world.depth), bool)
     heard[:, -1] = False
     M = rng.normal(size=(len(E),) * 2)
-    partly = project(M, E, world, which=heard)
+    partly = balance.project(M, E, world, which=heard)
     silent = exact_dyck(world, E, partly, silent_types=tuple(range(world.types)))
-    loud = with_logits(exact_dyck(world, E, project(M, E, world)), partly)
-    errors = [prediction_errors(silent, world, tokens).max() for tokens in (strings, deep)]
+    loud = with_logits(exact_dyck(world, E, balance.project(M, E, world)), partly)
+    errors = [
+        exactness.prediction_errors(silent, world, tokens).max() for tokens in (strings, deep)
+    ]
     ledger.measure(
         "zero values",
         error=float(np.max(errors)),
-        unbalanced=float(np.abs(residuals(partly, E, world)).max()),
-        heard_error=float(prediction_errors(loud, world, deep).max()),
+        unbalanced=float(np.abs(balance.residuals(partly, E, world)).max()),
+        heard_error=float(exactness.prediction_errors(loud, world, deep).max()),
     )
 
 
@@ -142,15 +134,15 @@ def _inside(ledger: Ledger, world: Dyck, E: np.ndarray) -> None:
     """Uniform attention with the residual outside and inside the norm: three open brackets, then
     pairs."""
     zero = np.zeros((len(E),) * 2)
-    _, _, V = first_weights(exact_dyck(world, E, zero))
-    pair = twins(world, [0, 1, 0])
-    for n in PUMPED[:5]:
-        both = tuple(pumped(world, keys, n) for keys in pair)
+    _, _, V = necessity.first_weights(exact_dyck(world, E, zero))
+    pair = necessity.twins(world, [0, 1, 0])
+    for n in necessity.PUMPED[:5]:
+        both = tuple(necessity.pumped(world, keys, n) for keys in pair)
         ledger.measure(
             "residual",
             length=2 * n + 5,
-            outside=separation(both, E, zero, V),
-            inside=separation(both, E, zero, V, "inside"),
+            outside=necessity.separation(both, E, zero, V),
+            inside=necessity.separation(both, E, zero, V, "inside"),
         )
 
 
@@ -158,12 +150,12 @@ def _no_start(ledger: Ledger, world: Dyck, config: Exact) -> None:
     """Models without a start token: on a repeated bracket with any attention, and on p and p p with
     uniform attention in one and in two layers."""
     string = np.array([0, 2, 3, 1, 0, 1])
-    ledger.add(doubled_string(uniform_dyck(world), string, "p and p p, the construction"))
+    ledger.add(necessity.doubled_string(uniform_dyck(world), string, "p and p p, the construction"))
     names = {1: "p and p p, one layer", 2: "p and p p, two layers, as printed"}
     for i in range(config.draws):
         for layers, name in names.items():
             shape = variants.theory(world.vocab, width=12, layers=layers, init_std=0.7)
             with jax.enable_x64(True):
                 model = Transformer(shape, key=jax.random.key(config.seed + i))
-            ledger.add(repeated_bracket(model, world))
-            ledger.add(doubled_string(uniform_attention(model), string, name))
+            ledger.add(necessity.repeated_bracket(model, world))
+            ledger.add(necessity.doubled_string(necessity.uniform_attention(model), string, name))

@@ -5,20 +5,7 @@ import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import Theorem
-from minicosm.theory.dyck import (
-    UNCHANGED,
-    closed_pattern,
-    closed_score,
-    copy_model,
-    draw,
-    plant,
-    planted_layer,
-    proposition_2_2_1,
-    random_target,
-    read,
-    stack_pattern,
-    top_score,
-)
+from minicosm.theory.dyck import draw, planted, random_target
 from minicosm.worlds import Dyck
 
 from ..trials import Planted
@@ -35,8 +22,8 @@ def run(config: Planted, progress: Progress) -> TrialResult:
         model = random_target(rng, width=6, attention=4, mlp_width=10, layers=2)
         logits = rng.normal(size=(6, 6)) * 10 ** rng.uniform(-1, 1)
         inputs = rng.normal(size=(8, 12, 6))
-        ledger.add(planted_layer(model, logits, inputs, at=at))
-        ledger.add(proposition_2_2_1(plant(model, logits, at=at), inputs))
+        ledger.add(planted.planted_layer(model, logits, inputs, at=at))
+        ledger.add(planted.proposition_2_2_1(planted.plant(model, logits, at=at), inputs))
     for types, depth in zip(config.types, config.depths, strict=True):
         progress(config.models, config.models + 1, "planted patterns")
         world = Dyck(types, depth)
@@ -50,18 +37,18 @@ def _patterns(ledger: Ledger, world: Dyck, strings: np.ndarray) -> None:
     """Copying through the residual stream, with a map planted that looks like a stack, or like
     counting closed brackets. A bracket that is not copied, or a map that does not show what it is
     to show, is a whole error."""
-    copy = copy_model(world)
-    patterns = {"stack": stack_pattern(world), "closed": closed_pattern(world)}
-    models = {name: plant(copy, logits) for name, logits in patterns.items()}
+    copy = planted.copy_model(world)
+    patterns = {"stack": planted.stack_pattern(world), "closed": planted.closed_pattern(world)}
+    models = {name: planted.plant(copy, logits) for name, logits in patterns.items()}
     for tokens in strings:
-        plain = read(copy, world, tokens)
+        plain = planted.read(copy, world, tokens)
         copied = float(np.mean(plain.output[1:].argmax(axis=1) == tokens))
         for name, model in models.items():
-            reading = read(model, world, tokens)
+            reading = planted.read(model, world, tokens)
             score, uniform = (
-                top_score(world, tokens, maps[0])
+                planted.top_score(world, tokens, maps[0])
                 if name == "stack"
-                else closed_score(tokens, maps[0])
+                else planted.closed_score(tokens, maps[0])
                 for maps in (reading.attention, plain.attention)
             )
             change = float(np.abs(reading.output - plain.output).max())
@@ -69,7 +56,7 @@ def _patterns(ledger: Ledger, world: Dyck, strings: np.ndarray) -> None:
                 Theorem.identity(
                     f"{name} pattern",
                     change + (copied < 1) + (not score >= SHOWN),
-                    within=UNCHANGED,
+                    within=planted.UNCHANGED,
                     details={"score": score, "uniform": uniform, "copied": copied},
                 )
             )
@@ -78,9 +65,12 @@ def _patterns(ledger: Ledger, world: Dyck, strings: np.ndarray) -> None:
 def _picture() -> dict[str, np.ndarray]:
     """The maps and the outputs on one string in which every type occurs at every depth."""
     world = Dyck(2, 4)
-    copy = copy_model(world)
-    arrays = {"plain_output": read(copy, world, PROBE).output}
-    for name, pattern in (("stack", stack_pattern(world)), ("closed", closed_pattern(world))):
-        reading = read(plant(copy, pattern), world, PROBE)
+    copy = planted.copy_model(world)
+    arrays = {"plain_output": planted.read(copy, world, PROBE).output}
+    for name, pattern in (
+        ("stack", planted.stack_pattern(world)),
+        ("closed", planted.closed_pattern(world)),
+    ):
+        reading = planted.read(planted.plant(copy, pattern), world, PROBE)
         arrays |= {f"{name}_map": reading.attention[0], f"{name}_output": reading.output}
     return arrays
