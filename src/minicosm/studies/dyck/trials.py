@@ -341,7 +341,7 @@ def arms(*names: str) -> Callable[..., Mapping[str, Trial]]:
 
     @sized(
         Arms,
-        smoke={"seeds": 3, "many": 4, "few": 2, "steps": 10, "short_steps": 10, "size": "tiny"},
+        smoke={"seeds": 3, "many": 3, "few": 3, "steps": 10, "short_steps": 10, "size": "tiny"},
         laptop={},
         paper={
             "seeds": 40, "many": 40, "few": 40, "steps": 10_000, "short_steps": 10_000,
