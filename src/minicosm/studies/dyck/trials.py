@@ -9,35 +9,29 @@ from minicosm.lab import Trial, sized
 # -- suites -----------------------------------------------------------------------------------------
 
 
+WORLDS = (
+    (2, 4, 0.5), (3, 2, 0.4), (1, 3, 0.5), (2, 1, 0.5), (2, 2, 0.4), (3, 4, 0.4), (1, 1, 0.5), (1, 2, 0.4),
+)  # fmt: skip
+"""Types, depth and opening probability; the first is the default of the source."""
+
+
 @dataclass(frozen=True)
 class Exact:
-    """Random weights `draws` times, `strings` per length, lengths up to `longest`, in worlds of
-    these types and depths (in pairs; every size compiles anew)."""
+    """Random weights `draws` times, `strings` per length, lengths up to `longest`, in the first `worlds` of
+    `WORLDS` (every size compiles anew)."""
 
     seed: int
     draws: int
     strings: int
     longest: int
-    types: tuple[int, ...] = (2, 3, 1, 2, 2, 3, 1, 1)
-    depths: tuple[int, ...] = (4, 2, 3, 1, 2, 4, 1, 2)
-    open_probabilities: tuple[float, ...] = (0.5, 0.4, 0.5, 0.5, 0.4, 0.4, 0.5, 0.4)
-
-    def __post_init__(self) -> None:
-        if not len(self.types) == len(self.depths) == len(self.open_probabilities):
-            raise ValueError(
-                f"there are {len(self.types)} types, {len(self.depths)} depths and "
-                f"{len(self.open_probabilities)} open probabilities; every world needs one of each"
-            )
+    worlds: int = len(WORLDS)
 
 
 SIZES: dict[str, dict[str, Any]] = {
-    "smoke": {
-        "draws": 2, "strings": 2, "longest": 60,
-        "types": (2, 1), "depths": (4, 1), "open_probabilities": (0.5, 0.5),
-    },
+    "smoke": {"draws": 2, "strings": 2, "longest": 60, "worlds": 2},
     "laptop": {"draws": 10, "strings": 12, "longest": 3000},
     "paper": {"draws": 40, "strings": 40, "longest": 3000},
-}  # fmt: skip
+}
 
 
 @sized(Exact, **SIZES)
@@ -189,7 +183,7 @@ class Planted:
 
 @sized(
     Planted,
-    smoke={"models": 3, "strings": 4, "types": (2,), "depths": (4,)},
+    smoke={"models": 3, "strings": 4, "types": (2,)},
     laptop={"models": 30, "strings": 100},
     paper={"models": 200, "strings": 1000},
 )
@@ -312,15 +306,9 @@ DECAYS = {
 }  # fmt: skip
 ALL_ARMS = ARMS | DECAYS
 
-WIDE = {"width": 500}
+LOOKUPS = (MINIMAL, MINIMAL_CONTRAST, PREFIXES, PREFIXES_CONTRAST, BARE, MINIMAL_SUM, MINIMAL_YAO)
 SOURCE: dict[str, dict[str, Any]] = {
-    MINIMAL: WIDE,
-    MINIMAL_CONTRAST: WIDE,
-    PREFIXES: WIDE,
-    PREFIXES_CONTRAST: WIDE,
-    BARE: WIDE,
-    MINIMAL_SUM: WIDE,
-    MINIMAL_YAO: WIDE,
+    **{name: {"width": 500} for name in LOOKUPS},
     GPT: {"width": 200, "rate": 3e-4},
 }
 """What the source's sizes change."""

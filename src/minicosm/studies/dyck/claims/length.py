@@ -14,37 +14,13 @@ from minicosm.lab import (
     only_if,
 )
 
+from .. import readings, trials
 from ..figures.experiments import length_figure, scatter_figure
-from ..readings import (
-    FLOOR,
-    SOLVED,
-    column,
-    config_of,
-    gain,
-    learned,
-    least_accuracy,
-    mean,
-    rank_correlation,
-    trained,
-)
 from ..study import STUDY, THESIS
-from ..trials import (
-    ATTENTION,
-    DECAYS,
-    GPT,
-    INSIDE,
-    MINIMAL,
-    MINIMAL_CONTRAST,
-    PREFIXES,
-    PREFIXES_CONTRAST,
-    arms,
-)
 
-NOT_LEARNED = (
-    f"Some model answers fewer than {SOLVED:.0%} of the queries at the lengths of training."
-)
+NOT_LEARNED = "Some model has not learned to answer 97% of the queries at the lengths of training."
 TOO_SHORT = "The models were trained for a few steps only."
-LAST_TOKEN = f"The last token alone gives {FLOOR} at 400-500 and one half on hard queries."
+LAST_TOKEN = f"The last token alone gives {readings.FLOOR} at 400-500 and one half on hard queries."
 
 
 def _table(results: Results) -> Table:
@@ -52,20 +28,20 @@ def _table(results: Results) -> Table:
     return Table(
         "Closing accuracy and balance violation, mean over seeds with 95% intervals",
         ("model", "length <= 26", "length 400-500", "hard queries", "violation", "worst term"),
-        tuple((arm, *(mean(results, arm, name) for name in names)) for arm in results),
+        tuple((arm, *(readings.mean(results, arm, name) for name in names)) for arm in results),
         note=LAST_TOKEN,
     )
 
 
 def solved(results: Results) -> Outcome:
     """Every seed of every arm answers enough of the queries at the lengths of training."""
-    worst_seeds = {arm: least_accuracy(results, arm) for arm in results}
+    worst_seeds = {arm: readings.least_accuracy(results, arm) for arm in results}
     outcome = all_of(
-        at_least("least accuracy", worst_seeds, SOLVED),
+        at_least("least accuracy", worst_seeds, readings.SOLVED),
         numbers={f"least accuracy, {arm}": value for arm, value in worst_seeds.items()}
-        | {f"hard queries, {arm}": mean(results, arm, "within_hard") for arm in results},
+        | {f"hard queries, {arm}": readings.mean(results, arm, "within_hard") for arm in results},
     )
-    return only_if(trained(results), TOO_SHORT, outcome)
+    return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
 STUDY.claim(
@@ -77,7 +53,9 @@ STUDY.claim(
         "seed answers at least 97% of the closing queries at the lengths of training."
     ),
     criterion="Holds if every seed of the four arms reaches 0.97.",
-    trials=arms(MINIMAL, MINIMAL_CONTRAST, PREFIXES, PREFIXES_CONTRAST),
+    trials=trials.arms(
+        trials.MINIMAL, trials.MINIMAL_CONTRAST, trials.PREFIXES, trials.PREFIXES_CONTRAST
+    ),
     kind="experiment",
     check=solved,
 )
@@ -85,7 +63,7 @@ STUDY.claim(
 
 def _contrast(data: str, what: str, where: str, standard: str, contrast: str) -> None:
     """The two claims about the contrastive term, for one kind of strings."""
-    pair = arms(standard, contrast)
+    pair = trials.arms(standard, contrast)
 
     @STUDY.claim(
         id=f"dyck/{data}-contrast-balances",
@@ -104,16 +82,16 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
         kind="figure",
     )
     def lower(results: Results) -> Outcome:
-        before, after = (column(results, arm, "beta") for arm in (standard, contrast))
+        before, after = (readings.column(results, arm, "beta") for arm in (standard, contrast))
         outcome = all_of(
             all_below("contrastive minus half of standard", Estimate.of(after - 0.5 * before)),
             numbers={
-                "violation, standard": mean(results, standard, "beta"),
-                "violation, contrastive": mean(results, contrast, "beta"),
+                "violation, standard": readings.mean(results, standard, "beta"),
+                "violation, contrastive": readings.mean(results, contrast, "beta"),
             },
             tables=(_table(results),),
         )
-        return only_if(learned(results), NOT_LEARNED, outcome)
+        return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
     @STUDY.claim(
         id=f"dyck/{data}-contrast-lengthens",
@@ -133,15 +111,21 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
     )
     def longer(results: Results) -> Outcome:
         outcome = all_of(
-            all_above("accuracy at 400-500, gain", gain(results, contrast, standard, "long"), 0.04),
-            numbers={"on hard queries, gain": gain(results, contrast, standard, "long_hard")},
+            all_above(
+                "accuracy at 400-500, gain",
+                readings.gain(results, contrast, standard, "long"),
+                0.04,
+            ),
+            numbers={
+                "on hard queries, gain": readings.gain(results, contrast, standard, "long_hard")
+            },
             tables=(_table(results),),
         )
-        return only_if(learned(results), NOT_LEARNED, outcome)
+        return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-_contrast("complete", "complete strings", "Figure 2.13", MINIMAL, MINIMAL_CONTRAST)
-_contrast("prefix", "prefixes", "Figure 2.17", PREFIXES, PREFIXES_CONTRAST)
+_contrast("complete", "complete strings", "Figure 2.13", trials.MINIMAL, trials.MINIMAL_CONTRAST)
+_contrast("prefix", "prefixes", "Figure 2.17", trials.PREFIXES, trials.PREFIXES_CONTRAST)
 
 
 @STUDY.claim(
@@ -153,22 +137,24 @@ _contrast("prefix", "prefixes", "Figure 2.17", PREFIXES, PREFIXES_CONTRAST)
         "of balance violation and accuracy at lengths 400 to 500 is negative."
     ),
     criterion="The 95% interval of Spearman's correlation over seeds lies below 0 (fails: above).",
-    trials=arms(MINIMAL),
-    figure=scatter_figure(MINIMAL),
+    trials=trials.arms(trials.MINIMAL),
+    figure=scatter_figure(trials.MINIMAL),
     kind="figure",
 )
 def predicts(results: Results) -> Outcome:
-    hard = rank_correlation(results, MINIMAL, "beta", "long_hard")
+    hard = readings.rank_correlation(results, trials.MINIMAL, "beta", "long_hard")
     outcome = all_of(
-        all_below("rank correlation", rank_correlation(results, MINIMAL, "beta", "long")),
+        all_below(
+            "rank correlation", readings.rank_correlation(results, trials.MINIMAL, "beta", "long")
+        ),
         numbers={
             "with accuracy on hard queries": hard,
-            "of the worst term with accuracy": rank_correlation(
-                results, MINIMAL, "worst_ratio", "long"
+            "of the worst term with accuracy": readings.rank_correlation(
+                results, trials.MINIMAL, "worst_ratio", "long"
             ),
         },
     )
-    return only_if(learned(results), NOT_LEARNED, outcome)
+    return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
 @STUDY.claim(
@@ -180,14 +166,14 @@ def predicts(results: Results) -> Outcome:
         "balance violation and accuracy at lengths 400 to 500 is not below -1/2."
     ),
     criterion="The 95% interval of Spearman's correlation over seeds lies above -0.5 (fails: below).",
-    trials=arms(PREFIXES),
-    figure=scatter_figure(PREFIXES),
+    trials=trials.arms(trials.PREFIXES),
+    figure=scatter_figure(trials.PREFIXES),
     kind="figure",
 )
 def does_not_predict(results: Results) -> Outcome:
-    correlation = rank_correlation(results, PREFIXES, "beta", "long")
+    correlation = readings.rank_correlation(results, trials.PREFIXES, "beta", "long")
     outcome = all_above("rank correlation", correlation, -0.5)
-    return only_if(learned(results), NOT_LEARNED, outcome)
+    return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
 @STUDY.claim(
@@ -203,13 +189,13 @@ def does_not_predict(results: Results) -> Outcome:
         "Every seed reaches 0.97 within the lengths of training, and each 95% interval of the accuracy "
         "at 400 to 500 lies below 0.97 (fails: a seed misses it, or an interval lies above)."
     ),
-    trials=arms(INSIDE, ATTENTION, GPT),
+    trials=trials.arms(trials.INSIDE, trials.ATTENTION, trials.GPT),
     kind="experiment",
 )
 def other_blocks(results: Results) -> Outcome:
-    worst_seeds = {arm: least_accuracy(results, arm) for arm in results}
-    long = {arm: mean(results, arm, "long") for arm in results}
-    hard = {arm: mean(results, arm, "long_hard") for arm in results}
+    worst_seeds = {arm: readings.least_accuracy(results, arm) for arm in results}
+    long = {arm: readings.mean(results, arm, "long") for arm in results}
+    hard = {arm: readings.mean(results, arm, "long_hard") for arm in results}
     table = Table(
         "Other blocks",
         ("model", "least accuracy, length <= 26", "length 400-500", "hard queries"),
@@ -217,11 +203,11 @@ def other_blocks(results: Results) -> Outcome:
         note=LAST_TOKEN,
     )
     outcome = all_of(
-        at_least("least accuracy at the lengths of training", worst_seeds, SOLVED),
-        all_below("accuracy at 400-500", long, SOLVED),
+        at_least("least accuracy at the lengths of training", worst_seeds, readings.SOLVED),
+        all_below("accuracy at 400-500", long, readings.SOLVED),
         tables=(table,),
     )
-    return only_if(trained(results), TOO_SHORT, outcome)
+    return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
 @STUDY.claim(
@@ -236,14 +222,14 @@ def other_blocks(results: Results) -> Outcome:
         "For every decay the 95% interval over seeds of log(violation at 28 / violation at 112), seed "
         "by seed, lies above 0 (fails: one lies below)."
     ),
-    trials=arms(*DECAYS),
+    trials=trials.arms(*trials.DECAYS),
     kind="experiment",
 )
 def falls_with_length(results: Results) -> Outcome:
     beta: dict[float, dict[int, np.ndarray]] = {}
     for arm in results:
-        config = config_of(results, arm)
-        beta.setdefault(config.decay, {})[config.length] = column(results, arm, "beta")
+        config = readings.config_of(results, arm)
+        beta.setdefault(config.decay, {})[config.length] = readings.column(results, arm, "beta")
     falls = {
         f"decay {decay:g}": Estimate.of(np.log(by_length[28] / by_length[112]))
         for decay, by_length in beta.items()
@@ -258,4 +244,4 @@ def falls_with_length(results: Results) -> Outcome:
         ),
     )
     outcome = all_of(all_above("log ratio", falls), tables=(table,))
-    return only_if(trained(results), TOO_SHORT, outcome)
+    return only_if(readings.trained(results), TOO_SHORT, outcome)

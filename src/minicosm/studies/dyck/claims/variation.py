@@ -15,45 +15,19 @@ from minicosm.lab import (
     only_if,
 )
 
+from .. import readings, trials
 from ..figures.experiments import heat_maps, layer_figure, variation_figure
-from ..readings import (
-    config_of,
-    difference,
-    layer_variations,
-    learned,
-    least_accuracy,
-    mean,
-    random_level,
-    stack_like,
-    trained,
-    variation,
-)
 from ..study import STUDY, THESIS
-from ..trials import (
-    BARE,
-    GPT,
-    GPT_LINEAR,
-    GPT_PREFIXES,
-    GPT_PREFIXES_LINEAR,
-    GPT_UNIFORM,
-    MINIMAL,
-    MINIMAL_SUM,
-    MINIMAL_YAO,
-    PREFIXES,
-    THREE_LAYERS,
-    TWO_LAYERS,
-    arms,
-)
 from .length import NOT_LEARNED, TOO_SHORT, solved
 
 PROBE, SENTENCE = 16, 19
 PRINTED = {
-    GPT: 2.27,
-    GPT_LINEAR: 2.20,
-    MINIMAL: 0.24,
-    PREFIXES: 0.34,
-    GPT_PREFIXES: 14.51,
-    GPT_PREFIXES_LINEAR: 11.92,
+    trials.GPT: 2.27,
+    trials.GPT_LINEAR: 2.20,
+    trials.MINIMAL: 0.24,
+    trials.PREFIXES: 0.34,
+    trials.GPT_PREFIXES: 14.51,
+    trials.GPT_PREFIXES_LINEAR: 11.92,
 }
 
 
@@ -63,15 +37,19 @@ def _table(results: Results) -> Table:
         ("model", "least accuracy", "variation", "printed", "on the stack's top", "stack-like seeds"),
         tuple(
             (
-                arm, least_accuracy(results, arm), variation(results, arm), PRINTED.get(arm),
-                mean(results, arm, "stack_mean"), stack_like(results, arm),
+                arm,
+                readings.least_accuracy(results, arm),
+                readings.variation(results, arm),
+                PRINTED.get(arm),
+                readings.mean(results, arm, "stack_mean"),
+                readings.stack_like(results, arm),
             )
             for arm in results
         ),
         note=(
             "Variation between seeds on the probe string, with the jackknife's 95% interval; random "
-            f"attention has {random_level(PROBE):.3f}. Stack-like: the last open bracket has the "
-            "largest weight for more than 90% of the closed ones."
+            f"attention has {readings.random_level(PROBE):.3f}. Stack-like: the last open bracket has "
+            "the largest weight for more than 90% of the closed ones."
         ),
     )  # fmt: skip
 
@@ -80,14 +58,16 @@ def _varies(share: float) -> Check:
     """The variation of the GPT-2 models exceeds this share of that of random attention."""
 
     def check(results: Results) -> Outcome:
-        level = share * random_level(PROBE)
-        models = [arm for arm in results if config_of(results, arm).model == "gpt"]
+        level = share * readings.random_level(PROBE)
+        models = [arm for arm in results if readings.config_of(results, arm).model == "gpt"]
         outcome = all_of(
-            all_above("variation", {arm: variation(results, arm) for arm in models}, level),
+            all_above(
+                "variation", {arm: readings.variation(results, arm) for arm in models}, level
+            ),
             numbers={"random, or its share": level},
             tables=(_table(results),),
         )
-        return only_if(learned(results), NOT_LEARNED, outcome)
+        return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
     return check
 
@@ -105,8 +85,8 @@ STUDY.claim(
         "The 95% interval (jackknife over seeds) of the variation minus half of the random one lies "
         "above 0 for both (fails: one lies below)."
     ),
-    trials=arms(GPT, GPT_LINEAR),
-    figure=heat_maps(GPT, GPT_LINEAR),
+    trials=trials.arms(trials.GPT, trials.GPT_LINEAR),
+    figure=heat_maps(trials.GPT, trials.GPT_LINEAR),
     kind="figure",
     check=_varies(0.5),
 )
@@ -120,7 +100,7 @@ STUDY.claim(
         "answers at least 97% of the closing queries at the lengths of training."
     ),
     criterion="Holds if every seed reaches 0.97.",
-    trials=arms(GPT, GPT_LINEAR),
+    trials=trials.arms(trials.GPT, trials.GPT_LINEAR),
     kind="experiment",
     check=solved,
 )
@@ -135,21 +115,21 @@ STUDY.claim(
         "queries at the lengths of training."
     ),
     criterion="Holds if the mean over seeds reaches 0.99, fails if its 95% interval lies below.",
-    trials=arms(GPT_UNIFORM),
+    trials=trials.arms(trials.GPT_UNIFORM),
     kind="experiment",
 )
 def uniform_suffices(results: Results) -> Outcome:
-    accuracy = mean(results, GPT_UNIFORM, "within")
+    accuracy = readings.mean(results, trials.GPT_UNIFORM, "within")
     decided = accuracy.value >= 0.99 or accuracy.high < 0.99
     outcome = all_of(
         at_least("mean accuracy", accuracy.value, 0.99),
         numbers={
             "accuracy": accuracy,
-            "on hard queries": mean(results, GPT_UNIFORM, "within_hard"),
+            "on hard queries": readings.mean(results, trials.GPT_UNIFORM, "within_hard"),
         },
     )
     outcome = only_if(decided, "The interval of the accuracy includes 0.99.", outcome)
-    return only_if(trained(results), TOO_SHORT, outcome)
+    return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
 @STUDY.claim(
@@ -164,18 +144,21 @@ def uniform_suffices(results: Results) -> Outcome:
         "The 95% interval of 0.4 times the variation of GPT-2 minus that of the minimal models lies "
         "above 0 (fails: below)."
     ),
-    trials=arms(MINIMAL, GPT),
-    figure=variation_figure(MINIMAL, GPT),
+    trials=trials.arms(trials.MINIMAL, trials.GPT),
+    figure=variation_figure(trials.MINIMAL, trials.GPT),
     kind="experiment",
 )
 def varies_less(results: Results) -> Outcome:
-    small, large = variation(results, MINIMAL), variation(results, GPT)
+    small, large = (
+        readings.variation(results, trials.MINIMAL),
+        readings.variation(results, trials.GPT),
+    )
     outcome = all_of(
-        all_above("GPT-2 minus 2.5 times minimal", difference(large, small, 1 / 0.4)),
+        all_above("GPT-2 minus 2.5 times minimal", readings.difference(large, small, 1 / 0.4)),
         numbers={"minimal": small, "GPT-2": large},
         tables=(_table(results),),
     )
-    return only_if(learned(results), NOT_LEARNED, outcome)
+    return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
 STUDY.claim(
@@ -190,26 +173,26 @@ STUDY.claim(
         "The 95% interval (jackknife over seeds) of the variation minus the random one lies above 0 "
         "for both (fails: one lies below)."
     ),
-    trials=arms(GPT_PREFIXES, GPT_PREFIXES_LINEAR, PREFIXES),
-    figure=heat_maps(GPT_PREFIXES, GPT_PREFIXES_LINEAR),
+    trials=trials.arms(trials.GPT_PREFIXES, trials.GPT_PREFIXES_LINEAR, trials.PREFIXES),
+    figure=heat_maps(trials.GPT_PREFIXES, trials.GPT_PREFIXES_LINEAR),
     kind="figure",
     check=_varies(1.0),
 )
 
 
 def _few_stacks(results: Results) -> Outcome:
-    shares = {arm: stack_like(results, arm) for arm in results}
+    shares = {arm: readings.stack_like(results, arm) for arm in results}
     outcome = all_of(
         below("largest share of stack-like seeds", shares, 0.25),
         numbers={f"stack-like seeds, {arm}": share for arm, share in shares.items()},
         tables=(_table(results),),
     )
-    return only_if(learned(results), NOT_LEARNED, outcome)
+    return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-LOOKUPS = (MINIMAL, BARE, MINIMAL_SUM, MINIMAL_YAO)
+LOOKUPS = (trials.MINIMAL, trials.BARE, trials.MINIMAL_SUM, trials.MINIMAL_YAO)
 for _name, _arms, _what, _where in (
-    ("standard", (GPT, GPT_LINEAR), "Two-layer GPT-2 models", "Figure 2.11"),
+    ("standard", (trials.GPT, trials.GPT_LINEAR), "Two-layer GPT-2 models", "Figure 2.11"),
     ("lookup", LOOKUPS, "Models with a minimal first layer, of all four kinds,", "Figure 2.12"),
 ):
     STUDY.claim(
@@ -221,7 +204,7 @@ for _name, _arms, _what, _where in (
             "depth attend most to the last open bracket in more than 90% of cases."
         ),
         criterion="Holds if fewer than 25% of the seeds of each kind have a rate above 0.9.",
-        trials=arms(*_arms),
+        trials=trials.arms(*_arms),
         figure=heat_maps(*_arms),
         kind="figure",
         check=_few_stacks,
@@ -241,15 +224,15 @@ for _name, _arms, _what, _where in (
         "All of these differences have 95% intervals (jackknife over seeds) on the stated side; fails "
         "if one lies on the other side."
     ),
-    trials=arms(TWO_LAYERS, THREE_LAYERS),
-    figure=layer_figure(TWO_LAYERS, THREE_LAYERS),
+    trials=trials.arms(trials.TWO_LAYERS, trials.THREE_LAYERS),
+    figure=layer_figure(trials.TWO_LAYERS, trials.THREE_LAYERS),
     kind="experiment",
 )
 def grows(results: Results) -> Outcome:
-    level = random_level(SENTENCE)
-    layers = {arm: layer_variations(results, arm) for arm in results}
+    level = readings.random_level(SENTENCE)
+    layers = {arm: readings.layer_variations(results, arm) for arm in results}
     steps = {
-        f"layer {i + 2} minus layer {i + 1}, {arm}": difference(after, before)
+        f"layer {i + 2} minus layer {i + 1}, {arm}": readings.difference(after, before)
         for arm, each in layers.items()
         for i, (before, after) in enumerate(pairwise(each))
     }
@@ -263,8 +246,8 @@ def grows(results: Results) -> Outcome:
         all_below("first layer", {arm: each[0] for arm, each in layers.items()}, 0.5),
         all_above("step", steps),
         all_above("top layer", {arm: each[-1] for arm, each in layers.items()}, level),
-        numbers={f"least accuracy, {arm}": least_accuracy(results, arm) for arm in results}
+        numbers={f"least accuracy, {arm}": readings.least_accuracy(results, arm) for arm in results}
         | {"random": level},
         tables=(table,),
     )
-    return only_if(trained(results), TOO_SHORT, outcome)
+    return only_if(readings.trained(results), TOO_SHORT, outcome)

@@ -1,15 +1,17 @@
 """Pictures of pruned Transformers and of planted attention."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure, rows
 
+from .maps import attention_map, bracket
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BRACKETS = "[]()"
+PROBE = np.repeat([0, 1, 2, 3], 4)
 
 
 def error_against_size(results: Results) -> "Figure":
@@ -79,26 +81,17 @@ def _product(up: np.ndarray, down: np.ndarray) -> np.ndarray:
 def planted_maps(results: Results) -> "Figure":
     """Two planted attention maps, and the outputs, which are those without them."""
     arrays = results["suite"].arrays
-    labels = ["S", *(BRACKETS[token] for token in np.repeat([0, 1, 2, 3], 4))]
-    fig = figure(7.4, 4.6)
-    axes = fig.subplots(2, 2, height_ratios=[3, 1], sharex="row")
+    fig = figure(7.4, 5.2)
+    axes = fig.subplots(2, 2, height_ratios=[4, 1])
     for column, (name, title) in enumerate(
         (("stack", "planted: the last open bracket"), ("closed", "planted: closed brackets"))
     ):
         map_axis, output_axis = axes[:, column]
-        map_axis.imshow(arrays[f"{name}_map"], vmin=0, vmax=1, aspect="auto")
-        map_axis.set_title(title, fontsize="medium")
-        map_axis.set_ylabel("query")
+        attention_map(map_axis, arrays[f"{name}_map"], PROBE, title)
         output_axis.imshow(arrays[f"{name}_output"].T, vmin=0, vmax=1, aspect="auto")
         gap = np.abs(arrays[f"{name}_output"] - arrays["plain_output"]).max()
-        output_axis.set_title(f"output; without the map it differs by {gap:.0e}", fontsize="small")
-        _ticks(map_axis, labels)
-        _ticks(output_axis, labels)
-        map_axis.set_yticks(range(len(labels)), labels, fontsize=7)
-        output_axis.set_yticks(range(4), list(BRACKETS), fontsize=7)
+        output_axis.set_title(f"output; without the map it differs by {gap:.0e}", fontsize=7)
+        output_axis.set_yticks(range(4), list(map(bracket, range(4))), fontsize=7)
+        output_axis.set_xticks([])
+        output_axis.grid(False)
     return fig
-
-
-def _ticks(ax: Any, labels: list[str]) -> None:
-    ax.set_xticks(range(len(labels)), labels, fontsize=7)
-    ax.grid(False)

@@ -25,6 +25,7 @@ from ..trials import Exact
 from .worlds import balanced
 
 NOISE = 0.1
+Matrix, Generator = np.ndarray, np.random.Generator
 
 
 def run(config: Exact, progress: Progress) -> TrialResult:
@@ -45,14 +46,7 @@ def run(config: Exact, progress: Progress) -> TrialResult:
     return ledger.result()
 
 
-def _pump(
-    ledger: Ledger,
-    world: Dyck,
-    E: np.ndarray,
-    M: np.ndarray,
-    V: np.ndarray,
-    rng: np.random.Generator,
-) -> None:
+def _pump(ledger: Ledger, world: Dyck, E: Matrix, M: Matrix, V: Matrix, rng: Generator) -> None:
     """Distances of twins under pumping: exact, with M perturbed, with other values; and the closed form
     against explicit strings."""
     pair = necessity.twins(
@@ -89,14 +83,7 @@ def _last_hidden(model: Transformer, ids: Int[Array, " T"]) -> Float[Array, " m"
     return model.hidden(model.embed(ids))[-1]
 
 
-def _silent(
-    ledger: Ledger,
-    world: Dyck,
-    E: np.ndarray,
-    config: Exact,
-    i: int,
-    rng: np.random.Generator,
-) -> None:
+def _silent(ledger: Ledger, world: Dyck, E: Matrix, config: Exact, i: int, rng: Generator) -> None:
     """Values zero on pairs of depth D, where the logits are not balanced."""
     key = jax.random.fold_in(jax.random.key(config.seed), i)
     strings = np.asarray(exactness.draw(world, key, config.strings, 100))

@@ -10,7 +10,7 @@ from minicosm.worlds import Dyck
 
 from ..trials import Planted
 
-PROBE = np.repeat([0, 1, 2, 3], 4)  # [[[[]]]](((()))): every type at every depth
+PROBE = np.repeat([0, 1, 2, 3], 4)  # (((())))[[[[]]]]: every type at every depth
 SHOWN = 0.99  # attention on what a planted map is to show
 
 
@@ -24,9 +24,9 @@ def run(config: Planted, progress: Progress) -> TrialResult:
         inputs = rng.normal(size=(8, 12, 6))
         ledger.add(planted.planted_layer(model, logits, inputs, at=at))
         ledger.add(planted.proposition_2_2_1(planted.plant(model, logits, at=at), inputs))
-    for types, depth in zip(config.types, config.depths, strict=True):
+    for types in config.types:
         progress(config.models, config.models + 1, "planted patterns")
-        world = Dyck(types, depth)
+        world = Dyck(types, 6 - types)
         drawn = draw(world, jax.random.key(config.seed), config.strings, len(PROBE))
         _patterns(ledger, world, np.asarray(drawn))
     ledger.picture(**_picture())
