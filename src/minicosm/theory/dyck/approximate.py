@@ -25,7 +25,7 @@ from jaxtyping import Array, Float, Int
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
 
-from ..theorem import Condition, Theorem
+from ..theorem import IDENTITY, Condition, Theorem
 
 PRINTED = 1e-3
 """How far off a printed form has to be to count as wrong."""
@@ -299,7 +299,7 @@ def equation_2_73(strings: Strings, *, printed: bool = False) -> Theorem:
         "Eq. 2.73 as printed" if printed else "Eq. 2.73",
         float(np.max(gaps)) / scale + (not all(fits)),
         cases=len(gaps),
-        **({"within": PRINTED} if printed else {}),
+        within=PRINTED if printed else IDENTITY,
     )
 
 

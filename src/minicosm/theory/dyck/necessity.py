@@ -18,7 +18,7 @@ from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray, check_count
 
-from ..theorem import Condition, Theorem
+from ..theorem import IDENTITY, Condition, Theorem
 from .balance import pair_logits, value_residuals
 from .embeddings import closed_ids, open_ids, pair_ids
 from .weights import Attention, assemble
@@ -174,8 +174,9 @@ def pumping(
 
 
 def repeated_bracket(model: Transformer, world: Dyck) -> Theorem:
-    """On one bracket repeated 1..D times a causal Transformer without positions and start token says the same
-    at every position, whatever its attention; the laws of the world differ by `laws`."""
+    """On one bracket repeated 1..D times a causal Transformer without positions and start token
+    says the same at every position, whatever its attention; the laws of the world differ by
+    `laws`."""
     tokens = np.zeros(world.depth, int)
     with jax.enable_x64(True):
         laws = np.exp(np.asarray(world.next_logits(tokens)))
@@ -189,18 +190,23 @@ def repeated_bracket(model: Transformer, world: Dyck) -> Theorem:
     )
 
 
-def doubled_string(model: Transformer, tokens: Int[np.ndarray, " T"], name: str) -> Theorem:
+def doubled_string(
+    model: Transformer, tokens: Int[np.ndarray, " T"], *, printed: bool = False
+) -> Theorem:
     """A model with uniform attention and no start token says the same after p and after p p.
 
-    True of one layer, and of the constructed model without its start token; false of two layers in general.
+    True of one layer, and of the constructed model without its start token; as printed, of two
+    layers, it is false in general.
     """
     with jax.enable_x64(True):
         once, twice = (
             np.asarray(_outputs(model, jnp.asarray(np.tile(tokens, times))))[-1] for times in (1, 2)
         )
-    printed = name.endswith("as printed")
-    within = {"within": 1e-3} if printed else {}
-    return Theorem.identity(name, float(np.abs(once - twice).max()), **within)
+    return Theorem.identity(
+        "p and p p as printed" if printed else "p and p p",
+        float(np.abs(once - twice).max()),
+        within=1e-3 if printed else IDENTITY,
+    )
 
 
 def uniform_attention(model: Transformer) -> Transformer:

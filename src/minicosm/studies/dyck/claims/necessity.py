@@ -157,7 +157,7 @@ STUDY.claim(
         "more than 0.1."
     ),
     trials=trials.necessity,
-    check=holds("a repeated bracket", "p and p p, one layer", "p and p p, the construction"),
+    check=holds("a repeated bracket", "p and p p"),
 )
 
 STUDY.claim(
@@ -180,5 +180,5 @@ STUDY.claim(
         "same.",
         corrected_by="dyck/start-token",
     ),
-    check=refuted("p and p p, two layers, as printed"),
+    check=refuted("p and p p as printed"),
 )

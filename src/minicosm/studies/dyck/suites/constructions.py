@@ -55,14 +55,14 @@ def run(config: Exact, progress: Progress) -> TrialResult:
         progress(5, 6, f"{other.types} types, depth {other.depth}")
         drawn = np.asarray(exactness.draw(other, root, config.strings, min(config.longest, 300)))
         E = token_depth_embedding(other)
-        size = {"types": other.types, "depth": other.depth}
         theorem = exactness.theorem_2_2_1(other, E, balanced(other, E, 1.0, rng))
-        ledger.add(theorem.certify(strings=drawn), **size)
-        ledger.add(exactness.corollary_2_2_1(other).certify(strings=drawn), **size)
+        ledger.add(theorem.certify(strings=drawn), types=other.types, depth=other.depth)
+        uniform = exactness.corollary_2_2_1(other)
+        ledger.add(uniform.certify(strings=drawn), types=other.types, depth=other.depth)
     for k, D, rho in GEOMETRIC:
         other = Dyck(k, D)
-        drawn = exactness.draw(other, root, 5 * config.strings, min(config.longest, 500))
-        ledger.add(exactness.geometric_attention(other, rho, np.asarray(drawn)))
+        longer = exactness.draw(other, root, 5 * config.strings, min(config.longest, 500))
+        ledger.add(exactness.geometric_attention(other, rho, np.asarray(longer)))
     _printed(ledger, config, progress)
     for k, D in ((2, 4), (3, 4), (2, 8)):
         ledger.add(exactness.theorem_2_2_1_width(Dyck(k, D)))
