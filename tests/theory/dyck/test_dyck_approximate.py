@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minicosm.theory.dyck.approximate import (
+    Strings,
     approximate_balance,
     contributions,
-    least_outputs,
-    Strings,
     equation_2_72,
     equation_2_73,
     excess_loss,
+    least_outputs,
     lemma_2_2_1,
     lemma_2_2_1_sharp,
     loss_as_printed,
@@ -120,7 +120,7 @@ def test_equations_hold_on_strings_and_the_printed_sum_does_not():
     assert equation_2_73(strings).holds and telescope(strings).holds
     assert not equation_2_73(strings, printed=True).holds
     # The innermost pair, at depth d', is what the printed sum leaves out.
-    u, S, _ = strings.parts()
+    _, S, _ = strings.parts()
     right, printed = (prefix_outputs(S[None], 33, 2, which)[0] for which in (False, True))
     for outer in (1, 2):
         assert np.allclose(right[outer] - printed[outer], S[outer - 1] - S[outer])

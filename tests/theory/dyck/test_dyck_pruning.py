@@ -220,4 +220,4 @@ def test_errors_compose_crosswise():
         growth=10.0, lipschitz=0.1, first=0.0, second=0.1,
     )  # fmt: skip
     assert result.holds and result.details["share"] == pytest.approx(1)
-    assert (10 + 0.1) * (0.1 + 0.0) - 10 * 0.1 == pytest.approx(0.01)
+    assert pytest.approx(0.01) == (10 + 0.1) * (0.1 + 0.0) - 10 * 0.1

@@ -66,7 +66,7 @@ def conditioned_moves(moves: Moves, length: int, *, complete: bool) -> Moves:
     end = jnp.zeros_like(moves.open)
     end = end.at[1:].set(-jnp.inf) if complete else end
 
-    def step(Z: Array, first: Array) -> tuple[Array, Array]:
+    def step(Z: Array, first: Array) -> tuple[Array, tuple[Array, Array]]:
         up = moves.open + jnp.concatenate([Z[1:], none])
         up = up if complete else jnp.where(first, -jnp.inf, up)
         down = moves.close + jnp.concatenate([none, Z[:-1]])
@@ -113,7 +113,7 @@ def draw(
     types, longest, depth = len(type_law), moves.open.shape[0] - 1, moves.open.shape[1] - 1
     opening, cuts, slots = jnp.exp(moves.open), cumulative(type_law), jnp.arange(depth)
 
-    def step(carry: tuple[Array, ...], x: tuple[Array, ...]) -> tuple[tuple[Array, ...], Any]:
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
         d, stack = carry
         i, u = x
         left = length - i
@@ -172,7 +172,7 @@ def read(
     allowed, slots = table > -jnp.inf, jnp.arange(depth)
     tokens = jnp.where((tokens >= 0) & (tokens <= 2 * types), tokens, -1).astype(jnp.int32)
 
-    def step(carry: tuple[Array, ...], token: Array) -> tuple[tuple[Array, ...], Array]:
+    def step(carry: Any, token: Array) -> tuple[Any, Array]:
         state, d, stack = carry
         fits = (token >= 0) & allowed[state, token]
         opens, kind = token % 2 == 0, token // 2
@@ -192,7 +192,7 @@ def partners(tokens: Int[Array, " T"], *, types: int, depth: int) -> Partners:
     """Who matches whom in a string of the language."""
     slots, where = jnp.arange(depth), jnp.arange(len(tokens), dtype=jnp.int32)
 
-    def step(carry: tuple[Array, ...], x: tuple[Array, ...]) -> tuple[tuple[Array, ...], Any]:
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
         d, stack = carry
         i, token = x
         opens, closes = token % 2 == 0, token % 2 == 1

@@ -160,7 +160,7 @@ def loss_as_printed(results: Results) -> Outcome:
     sizes = rows(results, "loss as printed")
     over = least([-slack for slack in sizes["slack"]])
     return all_of(
-        counterexample("least excess over the bound (logs)", over, 0),
+        counterexample("least excess over the bound (logs)", over, 0.0),
         numbers={
             "least squared loss over sizes": least(sizes["least loss"]),
             "largest bound (log)": worst(sizes["log bound"]),

@@ -29,7 +29,7 @@ def projector(results: Results) -> Outcome:
     free = rows(results, "balance dimension")["free"]
     return all_of(
         holds("balance projector", "balance dimension")(results),
-        agrees("free dimensions less 249", free[:1], [249] * len(free[:1]), 0),
+        agrees("free dimensions less 249", free[:1], [249] * len(free[:1]), 0.0),
     )
 
 

@@ -152,7 +152,7 @@ def independence(results: Results) -> Outcome:
 )
 def onehot(results: Results) -> Outcome:
     sizes = rows(results, "embedding 2.55 as printed")
-    shared = counterexample("brackets that share a vector", sizes["error"], 0)
+    shared = counterexample("brackets that share a vector", sizes["error"], 0.0)
     depths = {"depths": sizes["depths"][0], "printed slots": sizes["printed slots"][0]}
     return all_of(shared, numbers=depths)
 

@@ -79,7 +79,7 @@ def misleading(results: Results) -> Outcome:
         tuple(cells),
     )  # fmt: skip
     outcome = all_of(
-        at_least("of these, seeds that need none", idle, 1),
+        at_least("of these, seeds that need none", idle, 1.0),
         numbers={"seeds whose map singles out a class": singled},
         tables=(table,),
     )

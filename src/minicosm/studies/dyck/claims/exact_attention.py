@@ -111,7 +111,7 @@ def random_patterns(results: Results) -> Outcome:
     stated = [digits[patterns["length"][i]] for i in at]
     formula = [patterns["formula"][i] for i in at]
     return all_of(
-        at_most("largest deviation in standard errors", patterns["deviation"], 4),
+        at_most("largest deviation in standard errors", patterns["deviation"], 4.0),
         agrees("largest distance from the digits stated", formula, stated, 5e-4),
         numbers={"formula at 16": formula[0], "spread of one pair": patterns["spread"][1]},
     )

@@ -154,4 +154,4 @@ def entries(results: Results) -> Outcome:
         ("side of a piece", "frequency", "probability"),
         tuple(zip(*(pieces[n].tolist() for n in ("side", "frequency", "chance")), strict=True)),
     )
-    return all_of(at_most("largest share of the allowed deviation", off, 1), tables=(table,))
+    return all_of(at_most("largest share of the allowed deviation", off, 1.0), tables=(table,))
