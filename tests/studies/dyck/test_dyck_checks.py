@@ -1,5 +1,5 @@
-"""Checks of the claims about trained models on made-up results: they come out both ways, and every verdict
-depends on what was measured."""
+"""Checks of the claims about trained models on made-up results: they come out both ways, and every
+verdict depends on what was measured."""
 
 import numpy as np
 import pytest
@@ -57,8 +57,8 @@ def result(config, *, levels=(0.1, 5.0), **numbers):
 
 
 def results_of(name, **changes):
-    """Made-up results of all arms of a claim at the profile laptop; `changes` by the name of the arm, "every"
-    for all of them."""
+    """Made-up results of all arms of a claim at the profile laptop; `changes` by the name of the
+    arm, "every" for all of them."""
     made = {}
     for arm, trial in CLAIMS[name].trials("laptop", 0).items():
         numbers = changes.get("every", {}) | changes.get(arm, {})

@@ -11,22 +11,20 @@ from minicosm.theory.dyck.approximate import (
     contributions,
     equation_2_72,
     equation_2_73,
-    excess_loss,
     least_outputs,
     lemma_2_2_1,
     lemma_2_2_1_sharp,
-    loss_as_printed,
     merging,
     merging_ratio,
     pair_effects,
     prefix_outputs,
     random_parameters,
-    rarest_prefixes,
     read_output,
     string,
     telescope,
     theorem_2_2_2,
 )
+from minicosm.theory.dyck.losses import excess_loss, loss_as_printed, rarest_prefixes
 from minicosm.worlds import Dyck
 
 

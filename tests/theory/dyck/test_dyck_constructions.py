@@ -159,6 +159,33 @@ def test_balance_is_not_needed_where_values_are_zero():
     assert exactness.prediction_errors(loud, world, strings).max() > 0.1
 
 
+def test_values_have_to_be_nonzero_for_all_tokens():
+    """The hypothesis is printed for the first k of 2k tokens: with two types those of the first
+    type. Silence of the second type at depth D leaves the model exact and M out of balance
+    there."""
+    world = Dyck()
+    E = embeddings.token_depth_embedding(world)
+    heard = np.ones((2, 4), bool)
+    heard[1, -1] = False
+    M = balance.project(np.random.default_rng(2).normal(size=(17, 17)), E, world, which=heard)
+    theorem = exactness.theorem_2_2_1(world, E, M, silent_types=(1,))
+    values = E @ necessity.first_weights(theorem.construction)[2]
+    sizes = np.linalg.norm(values - values.mean(axis=1, keepdims=True), axis=1)
+    assert sizes[:8].min() > 1e-3 and theorem.certify(strings=drawn(world, 3, 40)).holds
+    assert np.abs(balance.residuals(M, E, world)).max() > 0.1
+
+
+def test_points_that_the_first_layer_tells_apart():
+    world = Dyck()
+    for width, least in ((5, 0.0858), (17, 0.01)):
+        points = constructions.depth_points(world, width)
+        gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)[~np.eye(17, dtype=bool)]
+        assert gaps.min() >= least
+    assert exactness.corollary_2_2_1_first_layer(
+        world, constructions.uniform_dyck(world), np.array([0, 2, 3])
+    ).details["distance"] == pytest.approx(0.08583, abs=1e-5)
+
+
 def test_uniform_attention_is_uniform_and_its_first_layer_is_one_hot():
     world = Dyck(3, 2, 0.4)
     tokens = drawn(world, 1, 20)[0]

@@ -10,10 +10,8 @@ from .approximate import (
     approximate_balance,
     equation_2_72,
     equation_2_73,
-    excess_loss,
     lemma_2_2_1,
     lemma_2_2_1_sharp,
-    loss_as_printed,
     random_parameters,
     telescope,
     theorem_2_2_2,
@@ -66,6 +64,7 @@ from .lipschitz import (
     lemma_2_2_13,
     softmax,
 )
+from .losses import excess_loss, loss_as_printed
 from .matrices import (
     Matrices,
     apply,

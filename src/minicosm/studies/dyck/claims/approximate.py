@@ -22,8 +22,8 @@ STUDY.claim(
     title="A long common summand makes directions agree",
     source=f"{THESIS}, Lemma 2.2.1, with a constant that has no unit",
     statement=(
-        "If |r| >= R max(|a|, |b|) with R = 4/eps + 1, then a + r and b + r, scaled to length 1, are "
-        "at most eps apart."
+        "If |r| >= R s with s the larger of |a|, |b| and R = 4/eps + 1, then a + r and b + r, scaled "
+        "to length 1, are at most eps apart."
     ),
     criterion="No violation on random a, b, r of any scale with |r| at the least allowed.",
     trials=trials.approximate,
@@ -35,7 +35,7 @@ STUDY.claim(
     id="dyck/lemma-2.2.1-as-printed",
     title="Lemma 2.2.1 with the printed constant",
     source=f"{THESIS}, proof of Lemma 2.2.1",
-    statement="The same with R = 4 max(|a|, |b|)/eps + 1.",
+    statement="The same with R = 4 s/eps + 1.",
     criterion="Fails if some triple is further apart than eps.",
     trials=trials.approximate,
     kind="lemma",
@@ -43,8 +43,8 @@ STUDY.claim(
     erratum=Erratum(
         "constant",
         "The printed R changes with the unit of length: for short a and b it is nearly 1, and r of "
-        "about their length leaves their directions apart. The last step divides by R - max(|a|, |b|) "
-        "where |r| - max(|a|, |b|) stands before.",
+        "about their length leaves their directions apart. The last step divides by R - s "
+        "where |r| - s stands before.",
         corrected_by="dyck/lemma-2.2.1",
     ),
     check=refuted("Lemma 2.2.1 as printed"),

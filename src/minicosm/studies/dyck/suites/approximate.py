@@ -3,7 +3,7 @@
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory.dyck import approximate
+from minicosm.theory.dyck import approximate, losses
 from minicosm.worlds import Dyck
 
 from ..trials import Approximate
@@ -29,8 +29,8 @@ def run(config: Approximate, progress: Progress) -> TrialResult:
     for k, D in SHAPES:
         for q in (0.1, 0.5, 0.9):
             for length in (8 * D + 1, 12 * D, 40 * D):
-                ledger.add(approximate.loss_as_printed(Dyck(k, D, q), q, length))
-                ledger.add(approximate.excess_loss(Dyck(k, D, q), q, length))
+                ledger.add(losses.loss_as_printed(Dyck(k, D, q), q, length))
+                ledger.add(losses.excess_loss(Dyck(k, D, q), q, length))
     return ledger.result()
 
 
