@@ -10,6 +10,8 @@ Python, run on fewer strings and scaled. As a limit, the time to write as many b
 import argparse
 import random
 import time
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +20,7 @@ import numpy as np
 from minicosm.worlds import Dyck
 
 
-def best(function, *arguments) -> float:
+def best(function: Callable[..., Any], *arguments: Any) -> float:
     """Seconds of the best of three calls, after one that compiles."""
     jax.block_until_ready(function(*arguments))
     times = []
@@ -29,7 +31,7 @@ def best(function, *arguments) -> float:
     return min(times)
 
 
-def plain(length: int, depth: int = 4, types: int = 2, q: float = 0.5):
+def plain(length: int, depth: int = 4, types: int = 2, q: float = 0.5) -> list[list[float]]:
     """One prefix with the law of every next token, by a stack in Python."""
     stack: list[int] = []
     laws = []

@@ -15,7 +15,7 @@ from scipy import stats
 
 from minicosm.worlds import CompleteDyck, Dyck, entropy_rate
 
-CASES = [(2, 2, 7, 0.3), (2, 4, 9, 0.5), (3, 3, 7, 0.7)]
+CASES = [(2, 2, 7, 0.3), (3, 3, 7, 0.7)]
 SKEWED = Dyck(2, 3, [1, 0.7, 0.2, 0], [0.8, 0.2])
 COUNT = 20_000
 
@@ -247,7 +247,6 @@ both = pytest.mark.parametrize("closing", COMPLETE)
     [
         (SKEWED, "conditioned"),
         (SKEWED, "forced"),
-        (Dyck(2, 2, 0.3), "conditioned"),
         (Dyck(1, 1), "forced"),
     ],
 )
@@ -366,7 +365,7 @@ def brackets(drawn, vocab):
     return [tuple(x for x in row if x < vocab) for row in np.asarray(drawn.tokens).tolist()]
 
 
-@pytest.mark.parametrize("world", [Dyck(3, 1), SKEWED])
+@pytest.mark.parametrize("world", [SKEWED])
 def test_prefix_samples(world):
     drawn = sampled(world, jax.random.key(3), 4, COUNT)
     assert_law(brackets(drawn, world.vocab), strings(world, 4))
@@ -569,7 +568,7 @@ def test_bad_tokens_under_a_trace_are_impossible():
         assert eqx.filter_jit(CompleteDyck.log_prob)(CompleteDyck(Dyck()), tokens) == -np.inf
 
 
-@pytest.mark.parametrize(("types", "depth"), [(1, 1), (2, 4), (3, 2)])
+@pytest.mark.parametrize(("types", "depth"), [(1, 1), (3, 2)])
 def test_token_depths_number_every_pair_once(types, depth):
     world = Dyck(types, depth)
     tokens = np.asarray(world.sample(jax.random.key(types), 60).tokens)

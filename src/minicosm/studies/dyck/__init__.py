@@ -2,8 +2,8 @@
 
 # Importing a module registers its claims, in this order.
 # isort: off
-from .claims import balance, necessity, construction, exact_attention, relu_lemmas  # noqa: F401
-from .claims import approximate, pruning, lipschitz, planted  # noqa: F401
+from .claims import balance, necessity, construction, exact_attention  # noqa: F401
+from .claims import lemmas, approximate, pruning, planted  # noqa: F401
 from .claims import length, variation, copying  # noqa: F401
 
 # isort: on

@@ -1,4 +1,4 @@
-"""Theorem 2.2.2 (Wen et al. 2023): models that are nearly optimal are nearly balanced.
+"""Theorem 2.2.2: models that are nearly optimal are nearly balanced.
 
 A model reads tokens with their depth, by the rows of `E` (pairs as `Dyck.token_depths` numbers them,
 the start token last). A key a contributes to the attention output of a query b, before softmax and
@@ -17,8 +17,18 @@ Types and depths are counted from 0 and 1 as in `Dyck`; arrays over depths start
 from itertools import product
 from typing import NamedTuple
 
+import equinox as eqx
+import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
+
+from minicosm.worlds import Dyck
+from minicosm.worlds.arrays import AnyArray
+
+from ..theorem import IDENTITY, Condition, Theorem
+
+PRINTED = 1e-3
+"""How far off a printed form has to be to count as wrong."""
 
 
 class Parameters(NamedTuple):
@@ -39,15 +49,9 @@ class Parameters(NamedTuple):
         return (2 * kind + 1) * self.depth + depth
 
 
-def contributions(
-    given: Parameters, query: int, printed: bool = False
-) -> Float[np.ndarray, "rows m"]:
-    """`u(a; b)` for all keys a, up to one positive factor that makes the largest weight 1.
-
-    As printed, query and key change places in the logit.
-    """
-    M = given.M.T if printed else given.M
-    logits = given.E @ M @ given.E[query]
+def contributions(given: Parameters, query: int) -> Float[np.ndarray, "rows m"]:
+    """`u(a; b)` for all keys a, up to one positive factor that makes the largest weight 1."""
+    logits = given.E @ given.M @ given.E[query]
     values = given.E @ given.W_V.T
     centred = values - values.mean(axis=1, keepdims=True)
     return np.exp(logits - logits.max())[:, None] * centred
@@ -57,15 +61,6 @@ def pair_effects(given: Parameters, u: Float[np.ndarray, "rows m"]) -> Float[np.
     """`S[i, d' - 1] = u(closed i at d' - 1) + u(open i at d')` for the query that u belongs to."""
     k, D = given.types, given.depth
     return u[:-1].reshape(k, 2, D, -1).sum(axis=1)
-
-
-def shifted_pair_effects(
-    given: Parameters, u: Float[np.ndarray, "rows m"]
-) -> Float[np.ndarray, "k levels m"]:
-    """`u(closed i at d' - 1) + u(open i at d' - 1)`, d' = 2..D: Eq. 2.80 as printed, not a pair."""
-    k, D = given.types, given.depth
-    u = u[:-1].reshape(k, 2, D, -1)
-    return u[:, 0, : D - 1] + u[:, 1, 1:]
 
 
 class Least(NamedTuple):
@@ -124,7 +119,7 @@ def prefix_outputs(
 ) -> Float[np.ndarray, "k D m"]:
     """`A_{d'} = sum_{1<=s<=d'} S_s + n_{d'} S_{d'+1}`, d' = 0..D-1, for every type i.
 
-    As printed the sum stops before d' and the pairs are one more.
+    As printed the sum stops before d', and one pair more is counted.
     """
     D = S.shape[1]
     counts = np.array([pair_count(N, depth, outer) for outer in range(D)]) + printed
@@ -144,36 +139,57 @@ def read_output(
     return counts @ u + u[-1]
 
 
-class Merging(NamedTuple):
-    """Two vectors a and b to which the same r is added, and then all are scaled to length 1."""
-
-    gap: float  # | (a + r)/|a + r| - (b + r)/|b + r| |
-    size: float  # max(|a|, |b|)
-    ratio: float  # |r| / max(|a|, |b|)
-
-    @property
-    def sharp(self) -> float:
-        """`2 / ratio` bounds the gap if ratio >= 1: both sums are within an angle arcsin(1 / ratio)
-        of r. No smaller bound holds for all a and b."""
-        return 2 / self.ratio
-
-
-def merging(
-    a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], r: Float[np.ndarray, " n"]
-) -> Merging:
-    """The quantities of Lemma 2.2.1."""
-    one, two = a + r, b + r
-    gap = np.linalg.norm(one / np.linalg.norm(one) - two / np.linalg.norm(two))
-    size = max(np.linalg.norm(a), np.linalg.norm(b))
-    return Merging(float(gap), float(size), float(np.linalg.norm(r) / size))
-
-
 def merging_ratio(epsilon: float, size: float | None = None) -> float:
-    """Lemma 2.2.1: a gap of at most epsilon follows from `ratio >= 4 / epsilon + 1`.
+    """Lemma 2.2.1: a gap of at most epsilon follows from `|r| >= (4 / epsilon + 1) max(|a|, |b|)`.
 
     With `size` the printed `4 size / epsilon + 1`, which depends on the unit of length.
     """
     return 4 * (1 if size is None else size) / epsilon + 1
+
+
+def merging(
+    a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], r: Float[np.ndarray, " n"]
+) -> tuple[float, float]:
+    """How far a + r and b + r are apart once scaled to length 1, and `|r| / max(|a|, |b|)`."""
+    one, two = a + r, b + r
+    gap = np.linalg.norm(one / np.linalg.norm(one) - two / np.linalg.norm(two))
+    return float(gap), float(np.linalg.norm(r) / max(np.linalg.norm(a), np.linalg.norm(b)))
+
+
+def lemma_2_2_1(
+    a: Float[np.ndarray, " n"],
+    b: Float[np.ndarray, " n"],
+    r: Float[np.ndarray, " n"],
+    epsilon: float,
+    *,
+    printed: bool = False,
+) -> Theorem:
+    """`|r| >= R max(|a|, |b|)`, R = 4/epsilon + 1, leaves the directions of a + r and b + r at most
+    epsilon apart; the slack is relative to epsilon. As printed R is `4 max(|a|, |b|) / epsilon +
+    1`."""
+    gap, ratio = merging(a, b, r)
+    size = float(max(np.linalg.norm(a), np.linalg.norm(b)))
+    needed = merging_ratio(epsilon, size if printed else None)
+    long = Condition("r is long enough", ratio >= needed, {"ratio": ratio, "needed": needed})
+    return Theorem.inequality(
+        "Lemma 2.2.1 as printed" if printed else "Lemma 2.2.1",
+        1 - gap / epsilon,
+        conditions=(long,),
+        details={"share": gap / epsilon},
+    )
+
+
+def lemma_2_2_1_sharp(
+    a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], r: Float[np.ndarray, " n"]
+) -> Theorem:
+    """If |r| is at least max(|a|, |b|) the gap is at most `2 max(|a|, |b|) / |r|`, as both sums are
+    within an angle arcsin(max(|a|, |b|) / |r|) of r; no smaller bound holds for all a and b."""
+    gap, ratio = merging(a, b, r)
+    long = Condition("r is the longest", ratio >= 1, {"ratio": ratio})
+    share = gap * ratio / 2
+    return Theorem.inequality(
+        "Lemma 2.2.1, sharp", 1 - share, conditions=(long,), details={"share": share}
+    )
 
 
 class Balance(NamedTuple):
@@ -211,6 +227,114 @@ def approximate_balance(given: Parameters, N: int, kind: int, depth: int, inner:
         float(np.linalg.norm(A, axis=1).max() / unit),
         float(np.linalg.norm(np.diff(S[inner], axis=0), axis=1).max() * N / unit),
     )
+
+
+def theorem_2_2_2(given: Parameters, N: int) -> Theorem:
+    """Theorem 2.2.2 with explicit constants over all queries, types of pairs and d', with eta as it is.
+
+    The bound is `|S| <= (4 + 16 D) R P / N`; its steps are `|A_{d'}| <= R P`, `|S_{d'+1} - S_{d'}|
+    <= 16 R P / N` and `|S_{d'}| <= (4 + 16 (d' - 1)) R P / N`. The slack is 1 less the largest
+    share of a bound that is used.
+    """
+    k, D = given.types, given.depth
+    each = [
+        approximate_balance(given, N, kind, depth, inner)
+        for kind in range(k)
+        for depth in range(2, D + 1)
+        for inner in range(k)
+    ]
+    scaled = np.array([balance.scaled for balance in each])
+    shares = {
+        "bound": float(scaled.max() / (4 + 16 * D)),
+        "refined bound": float((scaled / (4 + 16 * np.arange(D))).max()),
+        "prefix": float(np.max([balance.prefix for balance in each])),
+        "steps": float(np.max([balance.steps for balance in each]) / 16),
+    }
+    return Theorem.inequality(
+        "Theorem 2.2.2",
+        1 - float(np.max(list(shares.values()))),
+        cases=len(each),
+        details={
+            **{f"share of {name}": share for name, share in shares.items()},
+            "scaled": float(scaled.max()),
+            "length": N,
+            "distance": min(balance.distance for balance in each),
+        },
+    )
+
+
+class Strings(NamedTuple):
+    """The strings of Theorem 2.2.2 for the query (j, d) = (`kind`, `depth`) and pairs of type i =
+    `inner`."""
+
+    given: Parameters
+    N: int
+    kind: int
+    depth: int
+    inner: int
+
+    def parts(self) -> tuple[Float[np.ndarray, "rows m"], Float[np.ndarray, "D m"], Least]:
+        """`u`, `S` of pairs of type i, and the two strings that are compared."""
+        u = contributions(self.given, self.given.closed(self.kind, self.depth - 1))
+        least = least_outputs(self.given, self.kind, self.depth, u)
+        return u, pair_effects(self.given, u)[self.inner], least
+
+
+def equation_2_73(strings: Strings, *, printed: bool = False) -> Theorem:
+    """`A_{d'} + Q` is what the explicit string sums to, for d' = 0..D-1; as printed the innermost
+    of the d' pairs is left out of the sum and there is one pair too many at depth d' + 1.
+
+    Errors are relative to the largest contribution, and to N times that unless `printed`.
+    """
+    given, N, kind, depth, inner = strings
+    u, S, least = strings.parts()
+    A = prefix_outputs(S[None], N, depth, printed)[0]
+    gaps, fits = [], []
+    for outer in range(given.depth):
+        tokens = string(N, depth, outer, inner, kind, least.first)
+        gaps.append(np.linalg.norm(A[outer] + least.first_output - read_output(given, tokens, u)))
+        fits.append(len(tokens) <= N)
+    scale = float(np.abs(u).max()) * (1 if printed else N)
+    return Theorem.identity(
+        "Eq. 2.73 as printed" if printed else "Eq. 2.73",
+        float(np.max(gaps)) / scale + (not all(fits)),
+        cases=len(gaps),
+        within=PRINTED if printed else IDENTITY,
+    )
+
+
+def telescope(strings: Strings) -> Theorem:
+    """`A_{d'} - A_{d'-1} = n_{d'} (S_{d'+1} - S_{d'})` for d' = 1..D-1, relative to N times the largest
+    contribution."""
+    given, N, _, depth, _ = strings
+    u, S, _ = strings.parts()
+    A = prefix_outputs(S[None], N, depth)[0]
+    counts = np.array([pair_count(N, depth, outer) for outer in range(1, given.depth)])[:, None]
+    gap = np.abs(np.diff(A, axis=0) - counts * np.diff(S, axis=0)).max()
+    return Theorem.identity("telescope", float(gap) / (float(np.abs(u).max()) * N))
+
+
+def equation_2_72(strings: Strings, world: Dyck, q: float) -> Theorem:
+    """The next-token laws of the world after the two strings differ by exactly `sqrt(2) (1 - q)` in
+    2-norm, for every d'; the error is relative."""
+    given, N, kind, depth, inner = strings
+    _, _, least = strings.parts()
+    room = 64 * (N // 64 + 1)  # few shapes, few compilations
+    wanted, gaps = 2**0.5 * (1 - q), []
+    for outer in range(given.depth):
+        pair = [string(N, depth, outer, inner, kind, t) for t in (least.first, least.second)]
+        padded = np.array(
+            [np.pad(s, (0, room - len(s)), constant_values=world.vocab) for s in pair]
+        )
+        with jax.enable_x64(True):
+            laws = np.exp(np.asarray(_next_logits(world, padded))[:, len(pair[0]) - 1])
+        gaps.append(abs(float(np.linalg.norm(laws[0] - laws[1])) - wanted) / wanted)
+    return Theorem.identity("Eq. 2.72", float(np.max(gaps)), cases=len(gaps))
+
+
+@eqx.filter_jit
+def _next_logits(world: Dyck, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n T V"]:
+    return jax.vmap(world.next_logits)(tokens)
 
 
 def random_parameters(

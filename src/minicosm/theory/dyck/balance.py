@@ -5,8 +5,8 @@ The logit of key a and query b is `e_a^T M e_b`; weights act from the right, so 
 
 `u(a; b) = exp(e_a^T M e_b) P W_V e_a`
 
-is what key a adds to the unnormalised attention output at b. The key comes first: Eqs. 2.49 to 2.53 print
-the arguments in the other order.
+is what key a adds to the unnormalised attention output at b. The key comes first: Eqs. 2.49 to 2.53
+print the arguments in the other order.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,12 @@ from minicosm.models import Transformer
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
 
+from ..theorem import Condition, Theorem
 from .embeddings import closed_ids, open_ids, query_ids
+
+BALANCED = 1e-8
+"""How much `(e(open) - e(closed))^T M e(b)` may vary over queries, relative to its largest value
+(or 1)."""
 
 
 def check_embedding(E: Float[AnyArray, "inputs m"], world: Dyck) -> None:
@@ -61,6 +66,40 @@ def residuals(
     return pair_differences(E, world) @ M @ (queries[1:] - queries[:1]).T
 
 
+def pair_logits(
+    M: Float[np.ndarray, "m m"], E: Float[np.ndarray, "inputs m"], world: Dyck
+) -> Float[np.ndarray, "types depth queries"]:
+    """`(e(open) - e(closed))^T M e(b)` for every matched pair and query b; balance makes it
+    constant in b."""
+    return pair_differences(E, world) @ M @ E[query_ids(world)].T
+
+
+def balance_condition(
+    M: Float[np.ndarray, "m m"],
+    E: Float[np.ndarray, "inputs m"],
+    world: Dyck,
+    *,
+    which: Bool[np.ndarray, "types depth"] | None = None,
+) -> Condition:
+    """Definition 2.2.3: whether M is balanced, up to rounding; with `which`, on the pairs of these
+    types and levels. Its number is by how much the logits of a matched pair vary over queries."""
+    check_embedding(E, world)
+    check_logits(M, E)
+    logits = pair_logits(M, E, world)
+    spread, largest = 0.0, 0.0
+    if logits.shape[2]:
+        spreads = np.ptp(logits, axis=2)
+        spread = float((spreads if which is None else spreads[which]).max(initial=0))
+        largest = float(np.abs(logits).max())
+    return Condition(
+        "balance (Definition 2.2.3)",
+        spread <= BALANCED * max(1.0, largest),
+        {"spread": spread},
+        f"M is not balanced: (e(open) - e(closed))^T M e(b) varies by {spread:.2g} over closed brackets b of "
+        "positive depth, it must not vary; use balance.project",
+    )
+
+
 def project(
     M: Float[np.ndarray, "m m"],
     E: Float[np.ndarray, "inputs m"],
@@ -86,6 +125,21 @@ def _projector(rows: Float[np.ndarray, "r m"]) -> Float[np.ndarray, "m m"]:
     return np.linalg.pinv(rows) @ rows if len(rows) else np.zeros((rows.shape[1],) * 2)
 
 
+def nearest_balanced(
+    M: Float[np.ndarray, "m m"],
+    E: Float[np.ndarray, "inputs m"],
+    world: Dyck,
+    other: Float[np.ndarray, "m m"],
+) -> Theorem:
+    """`project(M)` is balanced and stays as it is if projected again, and what was taken away is
+    orthogonal to the balanced matrix `project(other)`: so no balanced matrix is nearer to M."""
+    projected = project(M, E, world)
+    left = np.abs(residuals(projected, E, world)).max(initial=0)
+    again = np.abs(project(projected, E, world) - projected).max()
+    slant = abs(np.sum((M - projected) * project(other, E, world))) / np.linalg.norm(M)
+    return Theorem.identity("balance projector", float(np.max([left, again, slant])))
+
+
 def constraint_count(E: Float[np.ndarray, "inputs m"], world: Dyck) -> int:
     """How many independent linear conditions balance puts on M: rank of the pair differences times
     rank of the differences of queries."""
@@ -97,11 +151,25 @@ def constraint_count(E: Float[np.ndarray, "inputs m"], world: Dyck) -> int:
     )
 
 
+def balance_dimension(E: Float[np.ndarray, "inputs m"], world: Dyck) -> Theorem:
+    """With independent embeddings balance is kD (k(D-1) - 1) independent linear conditions on M."""
+    k, D, m = world.types, world.depth, E.shape[1]
+    rank, count = int(np.linalg.matrix_rank(E)), constraint_count(E, world)
+    return Theorem.identity(
+        "balance dimension",
+        float(abs(count - max(k * D * (k * (D - 1) - 1), 0))),
+        within=0.0,
+        conditions=(Condition("independent embeddings", rank == len(E), {"rank": rank}),),
+        details={"free": m * m - count, "types": k, "depth": D},
+    )
+
+
 # -- balance of the values (Eqs. 2.50 to 2.53) ----------------------------------------------------
 
 
 class Violation(NamedTuple):
-    """`|S| / P` over query depth d - 1 = 1..D-1, level d' = 1..D, type i of the pair, type j of the query."""
+    """`|S| / P` over query depth d - 1 = 1..D-1, level d' = 1..D, type i of the pair, type j of the
+    query."""
 
     mean: Float[Array, ""]  # the balance violation beta
     largest: Float[Array, ""]
@@ -146,7 +214,7 @@ def balance_violation(
 ) -> Violation:
     """`|S| / P` of every matched pair at every query, in the precision of the arrays.
 
-    `Q(j, d, t)` is the attention output behind the string t of d - 1 open brackets and a pair of type j;
+    `Q(j, d, t)` is the attention output after the string t of d - 1 open brackets and a pair of type j;
     with t* the string whose |Q| is least, P is the least |Q| over strings that end in another type
     than t*. P is zero where the values are: ratios are then infinite or NaN.
     """

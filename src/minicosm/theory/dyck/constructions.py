@@ -1,8 +1,8 @@
 """Transformers that predict a bounded Dyck language exactly, with explicit weights.
 
-Each is an ordinary `Transformer` with weights in float64: run it under `jax.enable_x64(True)`. The MLP g of
-a proof has six layers; it is three layers of the Transformer, of which the later two have values zero and
-so are `x -> g_i(x)`.
+Each is an ordinary `Transformer` with weights in float64: run it under `jax.enable_x64(True)`. The
+MLP g of a proof has six layers; it is three layers of the Transformer, of which the later two have
+values zero and so are `x -> g_i(x)`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
 
 from ..linear_algebra import rank_test
-from .balance import check_embedding, check_logits, pair_differences
+from ..theorem import Condition
+from .balance import balance_condition, check_embedding, check_logits, pair_logits
 from .embeddings import (
     closed_ids,
     open_ids,
@@ -22,11 +23,8 @@ from .embeddings import (
     token_depth_embedding,
     tokens_and_depths,
 )
-from .relu import Stage, beside, index, interpolate, orthonormal, switch, which
+from .relu import Stage, concatenated, index, interpolate, orthonormal, switch, which
 from .weights import Attention, assemble, parts_of, silent_attention
-
-BALANCED = 1e-8
-
 
 # -- Theorem 2.2.1, sufficiency -------------------------------------------------------------------
 
@@ -43,9 +41,10 @@ def stack_directions(
 ) -> Float[np.ndarray, "slots m"]:
     """Orthonormal `b_n`, one for every type and depth of an open bracket, n = t D + s - 1.
 
-    They are orthogonal to the vector of ones, to `reading_direction` and to the embeddings of all closed
-    brackets of positive depth. As printed, the last is missing: then the residual stream, which holds the
-    embedding of the last token, shows on the coordinates of brackets that are not open.
+    They are orthogonal to the vector of ones, to `reading_direction` and to the embeddings of all
+    closed brackets of positive depth. As printed, the last is missing: then the residual stream,
+    which holds the embedding of the last token, shows on the coordinates of brackets that are not
+    open.
     """
     kept = [np.ones((1, E.shape[1])), reading_direction(E)[None]]
     if not printed:
@@ -53,18 +52,11 @@ def stack_directions(
     return orthonormal(np.vstack(kept), world.types * world.depth)
 
 
-def pair_logits(
-    world: Dyck, E: Float[np.ndarray, "inputs m"], M: Float[np.ndarray, "m m"]
-) -> Float[np.ndarray, "types depth queries"]:
-    """`(e(open) - e(closed))^T M e(b)` for every matched pair and query b; balance makes it constant in b."""
-    return pair_differences(E, world) @ M @ E[query_ids(world)].T
-
-
 def least_coordinate(
     world: Dyck, E: Float[np.ndarray, "inputs m"], M: Float[np.ndarray, "m m"]
 ) -> float:
-    """The least of `exp(l_s) / sqrt(sum_s' exp(2 l_s'))` over queries b, stacks and depths s on the stack,
-    where `l_s` is the logit at b of the open bracket of depth s; 1 if there is no query.
+    """The least of `exp(l_s) / sqrt(sum_s' exp(2 l_s'))` over queries b, stacks and depths s on the
+    stack, where `l_s` is the logit at b of the open bracket of depth s; 1 if there is no query.
 
     The other depths are at their worst with the type of the largest logit, so no stacks are listed.
     """
@@ -89,17 +81,21 @@ def exact_dyck(
     silent_types: Sequence[int] = (),
     printed_directions: bool = False,
 ) -> Transformer:
-    """Theorem 2.2.1: `next_logits(ids)` of ids of brackets with depths, behind the start id `pairs`, are
-    the next-token probabilities of every prefix, for the embedding E and any balanced attention matrix M.
+    """Theorem 2.2.1: `next_logits(ids)` of ids of brackets with depths, after the start id `pairs`,
+    are the next-token probabilities of every prefix, for the embedding E and any balanced attention
+    matrix M.
 
     All rows of E have to be linearly independent. Values are `b_n` for an open bracket and
     `-exp(a) b_n` for its match, a being `pair_logits`, so that matched pairs cancel and the output is
     `sum_s exp(l_s) b_n(s)` over the stack. `silent_types` have value zero at depth D, where M then
     need not be balanced; `printed_directions` leaves `stack_directions` as printed.
     """
-    E, M = _checked(world, E, M, silent_types)
+    E, M = np.asarray(E, np.float64), np.asarray(M, np.float64)
+    for condition in sufficient_conditions(world, E, M, silent_types):
+        if not condition.holds:
+            raise ValueError(condition.reason)
     m, k, D = E.shape[1], world.types, world.depth
-    logits = pair_logits(world, E, M)
+    logits = pair_logits(M, E, world)
     a = logits.mean(axis=2) if logits.shape[2] else np.zeros((k, D))
     slots = np.eye(
         k * D, m
@@ -125,31 +121,32 @@ def exact_dyck(
     return assemble(config, E, heads, stages, np.eye(m, world.vocab))
 
 
-def _checked(world, E, M, silent_types):
-    """E and M in float64, or the reason why Theorem 2.2.1 does not apply."""
-    E, M = np.asarray(E, np.float64), np.asarray(M, np.float64)
+def sufficient_conditions(
+    world: Dyck,
+    E: Float[np.ndarray, "inputs m"],
+    M: Float[np.ndarray, "m m"],
+    silent_types: Sequence[int] = (),
+) -> tuple[Condition, Condition]:
+    """What Theorem 2.2.1 asks for: all embeddings linearly independent, and M balanced, on pairs of
+    depth D only for types that are not silent."""
     check_embedding(E, world)
     check_logits(M, E)
     if not (np.isfinite(E).all() and np.isfinite(M).all()):
         raise ValueError("E or M has an entry that is not finite; all must be")
-    rank = rank_test(E.T).rank
-    if rank < len(E):
-        raise ValueError(
-            f"the {len(E)} embeddings have rank {rank}; they must be linearly independent"
-        )
     if any(t not in range(world.types) for t in silent_types):
         raise ValueError(f"silent_types are {silent_types}; types are 0..{world.types - 1}")
-    logits = pair_logits(world, E, M)
-    if logits.shape[2]:
-        heard = np.ones(logits.shape[:2], bool)
-        heard[list(silent_types), -1] = False
-        spread = float(np.ptp(logits, axis=2)[heard].max(initial=0))
-        if spread > BALANCED * max(1.0, float(np.abs(logits).max())):
-            raise ValueError(
-                f"M is not balanced: (e(open) - e(closed))^T M e(b) varies by {spread:.2g} over closed "
-                "brackets b of positive depth, it must not vary; use balance.project"
-            )
-    return E, M
+    rank = rank_test(E.T).rank
+    heard = np.ones((world.types, world.depth), bool)
+    heard[list(silent_types), -1] = False
+    return (
+        Condition(
+            "independent embeddings",
+            rank == len(E),
+            {"rank": rank},
+            f"the {len(E)} embeddings have rank {rank}; they must be linearly independent",
+        ),
+        balance_condition(M, E, world, which=heard),
+    )
 
 
 def read_stack(
@@ -162,7 +159,7 @@ def read_stack(
 
     1. x to the rank 1..2kD+1 of the last token's id, its depth d (0 for the start token), and for every
        depth s the type x_s = 1..k of the open bracket there (Lemmas 2.2.15, 2.2.18).
-    2. To the rank and y = x_d, the type on top (Lemma 2.2.17); behind open brackets and at depth 0,
+    2. To the rank and y = x_d, the type on top (Lemma 2.2.17); after open brackets and at depth 0,
        y is some number in [0, k (k + 1) / 2] that is not used.
     3. To the probabilities: for every rank constant, or a function of y (Lemmas 2.2.15, 2.2.19).
     """
@@ -171,14 +168,14 @@ def read_stack(
     ranks = np.arange(1.0, len(E) + 1)
     last = interpolate(E, np.column_stack([ranks, np.append(depths, 0)]), reading_direction(E))
     slots = directions.reshape(k, D, -1)
-    first = beside([last, *(which(k, threshold).behind(slots[:, s].T) for s in range(D))])
+    first = concatenated([last, *(which(k, threshold).after(slots[:, s].T) for s in range(D))])
 
     bound = k * (k + 1) / 2 + 1
     passed = Stage(np.eye(D + 2, 1), np.zeros(1), np.ones((1, 1)), np.zeros(1))
     places = np.zeros((D + 2, D + 1))
     places[2:, :D] = np.eye(D)
     places[1, D] = 1
-    second = beside([passed, index(D, bound).behind(places)])
+    second = concatenated([passed, index(D, bound).after(places)])
 
     laws = stack_laws(world)
     readers = []
@@ -209,8 +206,8 @@ def _constant(law: Float[np.ndarray, " vocab"]) -> Stage:
 
 
 def depth_points(world: Dyck, width: int) -> Float[np.ndarray, "inputs width"]:
-    """`LN((d, 1, 0, ...)) + o_token` for every bracket with its depth d, and for the start token: what the
-    first layer of `uniform_dyck` gives its MLP."""
+    """`LN((d, 1, 0, ...)) + o_token` for every bracket with its depth d, and for the start token:
+    what the first layer of `uniform_dyck` gives its MLP."""
     tokens, depths = tokens_and_depths(world)
     tokens, depths = np.append(tokens, world.vocab), np.append(depths, 0)
     sums = np.zeros((len(tokens), width))
@@ -222,12 +219,12 @@ def depth_points(world: Dyck, width: int) -> Float[np.ndarray, "inputs width"]:
 
 
 def uniform_dyck(world: Dyck) -> Transformer:
-    """Corollary 2.2.1: from tokens behind the start id `vocab`, with uniform attention in both layers,
+    """Corollary 2.2.1: from tokens after the start id `vocab`, with uniform attention in both layers,
     `next_logits` are the next-token probabilities.
 
-    The first layer averages +1 for open, -1 for closed brackets beside the share of the start token:
-    `(depth, 1, 0, ...) / (n + 1)` behind n tokens. Its norm removes the n + 1, and the MLP turns what is
-    left, beside the token, into the one-hot embedding of the pair. The second is `exact_dyck` with M = 0.
+    The first layer averages +1 for open, -1 for closed brackets and the share of the start token:
+    `(depth, 1, 0, ...) / (n + 1)` after n tokens. Its norm removes the n + 1, and the MLP turns what is
+    left, with the token, into the one-hot embedding of the pair. The second is `exact_dyck` with M = 0.
     """
     E = token_depth_embedding(world, "onehot")
     m = len(E)
@@ -250,11 +247,12 @@ def uniform_dyck(world: Dyck) -> Transformer:
 def geometric_dyck(world: Dyck, rho: float = 3.0) -> Transformer:
     """Attention that grows with depth solves the type of the top of the stack with the embedding "sum".
 
-    The logit of a key of depth d is `d ln rho` for every query, which is balanced; the value of an open
-    bracket of type t is `x_t`, of a closed one `-rho x_t`. Behind any prefix the output is proportional to
-    `sum_s rho^s x_{type at depth s}`, and for rho >= 2 its largest entry is the type on top.
+    The logit of a key of depth d is `d ln rho` for every query, which is balanced; the value of an
+    open bracket of type t is `x_t`, of a closed one `-rho x_t`. Behind any prefix the output is
+    proportional to `sum_s rho^s x_{type at depth s}`, and for rho >= 2 its largest entry is the
+    type on top.
 
-    The model has no residual and no MLP. `next_logits(ids)` of ids of brackets with depths, behind the
+    The model has no residual and no MLP. `next_logits(ids)` of ids of brackets with depths, after the
     start id `pairs`, are that sum with mean zero and norm one, `x_t` being the unit vector of the closed
     token of type t: the argmax over closed tokens is the bracket that may close. They are no law.
     """

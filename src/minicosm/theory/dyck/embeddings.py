@@ -1,8 +1,8 @@
 """Embeddings of brackets with their depths: what a minimal first layer puts out (Definition 2.2.2).
 
-Rows are indexed by the pair id that `Dyck.token_depths` gives, and the start token is the last row. The
-pair at level s = 1..D of type t is the open bracket of depth s and the closed one of depth s - 1, the two
-ends of a matched pair.
+Rows are indexed by the pair id that `Dyck.token_depths` gives, and the start token is the last row.
+The pair at level s = 1..D of type t is the open bracket of depth s and the closed one of depth s -
+1, the two ends of a matched pair.
 """
 
 from typing import Literal, get_args
@@ -28,7 +28,7 @@ def closed_ids(world: Dyck) -> Int[np.ndarray, "types depth"]:
 
 
 def query_ids(world: Dyck) -> Int[np.ndarray, " queries"]:
-    """Closed brackets of depth 1..D-1: the only last tokens behind which memory is needed."""
+    """Closed brackets of depth 1..D-1: the only last tokens after which memory is needed."""
     return closed_ids(world)[:, 1:].ravel()
 
 
@@ -57,11 +57,11 @@ def token_depth_embedding(
     """One row for every bracket with its depth, and one for the start token.
 
     - "onehot" (Eq. 2.55): one-hot vectors of all pair ids and the start token.
-    - "sum" (Eq. 2.56): one-hot token beside one-hot depth 0..D.
-    - "yao" (Eq. 2.57): one-hot token beside `(cos a_d, sin a_d)`, `a_d = arctan(d / (D + 2 - d))`.
+    - "sum" (Eq. 2.56): one-hot token and one-hot depth 0..D.
+    - "yao" (Eq. 2.57): one-hot token and `(cos a_d, sin a_d)`, `a_d = arctan(d / (D + 2 - d))`.
     - "random": orthonormal rows drawn with `seed`.
 
-    In "sum" and "yao" the start token has a slot of its own beside the tokens' and no depth.
+    In "sum" and "yao" the start token has a slot of its own next to the tokens' and no depth.
     """
     if kind not in get_args(Kind):
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(get_args(Kind))}")

@@ -1,15 +1,15 @@
-"""The inequalities behind Theorem 2.2.3 (Wen et al. 2023), each as its two sides on given inputs.
+"""The inequalities that Theorem 2.2.3 rests on, run on given inputs.
 
-Every function returns `Sides(left, bound)`; the lemma says that left is at most bound. Positions are
-columns, `|X|_{1,2}` is the largest 2-norm of a column, and `LN_C(a) = P a / max(|P a|, C)`.
+Their slack is 1 less the share of the bound that is used. Positions are columns, `|X|_{1,2}` is the
+largest 2-norm of a column, and `LN_C(a) = P a / max(|P a|, C)`.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from ..theorem import Theorem
 from .matrices import Matrices
 from .pruned_pairs import PairReport
 from .pruning import Report
@@ -18,13 +18,10 @@ Vector = Float[np.ndarray, " n"]
 Columns = Float[np.ndarray, "m N"]
 
 
-class Sides(NamedTuple):
-    left: float
-    bound: float
-
-    @property
-    def ratio(self) -> float:
-        return self.left / self.bound if self.bound > 0 else float(self.left > 0)
+def _at_most(name: str, left: float, bound: float) -> Theorem:
+    """left <= bound."""
+    share = left / bound if bound > 0 else float(left > 0)
+    return Theorem.inequality(name, 1 - share, details={"share": share})
 
 
 def norm_12(x: Columns) -> float:
@@ -38,38 +35,41 @@ def softmax(logits: Float[np.ndarray, "n *columns"]) -> Float[np.ndarray, "n *co
     return weights / weights.sum(axis=0)
 
 
-def layer_norm(x: Float[np.ndarray, "m *columns"], constant: float):
+def layer_norm(
+    x: Float[np.ndarray, "m *columns"], constant: float
+) -> Float[np.ndarray, "m *columns"]:
     """`P x / max(|P x|, C)` of every column, with 0/0 = 0."""
     centred = x - x.mean(axis=0)
     size = np.maximum(np.linalg.norm(centred, axis=0), constant)
     return centred / np.where(size > 0, size, 1)
 
 
-def softmax_change(x: Vector, y: Vector) -> Sides:
+def lemma_2_2_8(x: Vector, y: Vector) -> Theorem:
     """Lemma 2.2.8: `|softmax(x) - softmax(y)|_1 <= exp(2 |x - y|_inf) - 1`."""
     left = np.abs(softmax(x) - softmax(y)).sum()
-    return Sides(float(left), float(np.expm1(2 * np.abs(x - y).max())))
+    return _at_most("Lemma 2.2.8", float(left), float(np.expm1(2 * np.abs(x - y).max())))
 
 
-def norm_change(x: Vector, y: Vector, constant: float) -> Sides:
+def lemma_2_2_10(x: Vector, y: Vector, constant: float) -> Theorem:
     """Lemma 2.2.10: `|LN_C(x) - LN_C(y)| <= 2 |x - y| / C`."""
     left = np.linalg.norm(layer_norm(x, constant) - layer_norm(y, constant))
-    return Sides(float(left), float(2 * np.linalg.norm(x - y) / constant))
+    return _at_most("Lemma 2.2.10", float(left), float(2 * np.linalg.norm(x - y) / constant))
 
 
-def padded_norm(x: Vector, larger: int, constant: float) -> Sides:
-    """Lemma 2.2.12, an identity: `LN_C([P x; 0]) = [LN_C(x); 0]`; the left side is the gap."""
+def lemma_2_2_12(x: Vector, larger: int, constant: float) -> Theorem:
+    """Lemma 2.2.12: `LN_C([P x; 0]) = [LN_C(x); 0]`."""
     padded = np.zeros(larger)
     padded[: len(x)] = x - x.mean()
     wanted = np.zeros(larger)
     wanted[: len(x)] = layer_norm(x, constant)
-    return Sides(float(np.linalg.norm(layer_norm(padded, constant) - wanted)), 0.0)
+    gap = float(np.linalg.norm(layer_norm(padded, constant) - wanted))
+    return Theorem.identity("Lemma 2.2.12", gap)
 
 
-def mixture_error(
+def lemma_2_2_11(
     P: Float[np.ndarray, "d m"], x: Columns, Q: Float[np.ndarray, "m m"],
     A: Float[np.ndarray, "N N"], B: Float[np.ndarray, "d N"], constant: float,
-) -> tuple[Sides, Sides]:  # fmt: skip
+) -> tuple[Theorem, Theorem]:  # fmt: skip
     """Lemma 2.2.11: with `e1 = |A - softmax(x^T Q x)|_{1,1}` and `e2 = |B - P x|_{1,2}`,
 
     `|B A - P x softmax(x^T Q x)|_{1,2} <= e1 |P x|_{1,2} + e2`, and 2/C times that after LN_C. Columns
@@ -80,7 +80,10 @@ def mixture_error(
     bound = e1 * norm_12(P @ x) + norm_12(B - P @ x)
     before, after = B @ A, P @ x @ exact
     normed = layer_norm(before, constant) - layer_norm(after, constant)
-    return Sides(norm_12(before - after), bound), Sides(norm_12(normed), 2 * bound / constant)
+    return (
+        _at_most("Lemma 2.2.11", norm_12(before - after), bound),
+        _at_most("Lemma 2.2.11, after the norm", norm_12(normed), 2 * bound / constant),
+    )
 
 
 def attention_module(layer: Matrices, x: Columns, constant: float) -> Columns:
@@ -89,61 +92,58 @@ def attention_module(layer: Matrices, x: Columns, constant: float) -> Columns:
     return layer_norm(layer.value @ x @ weights, constant)
 
 
-def attention_change(
+def lemma_2_2_13(
     layer: Matrices,
     x: Columns,
     y: Columns,
     constant: float,
     *,
     depth: int = 1,
-    factor: float = 130.0,
-) -> Sides:
+    factor: float = 200.0,
+) -> Theorem:
     """Lemma 2.2.13: the attention module is `factor L^2 / C`-Lipschitz for `|X|_{1,2} <= 4L`.
 
-    The lemma has factor 200. Logits move by at most 8L |X - Y|, so the softmax by 16L |X - Y| to
-    first order, its mixture by (64 L^2 + 1) |X - Y| <= 65 L^2 |X - Y|, and LN_C doubles that: 130.
+    The lemma has factor 200, and 130 is enough. Logits move by at most 8L |X - Y|, so the softmax
+    by 16L |X - Y| to first order, its mixture by (64 L^2 + 1) |X - Y| <= 65 L^2 |X - Y|, and LN_C
+    doubles that: 130.
     """
     gap = attention_module(layer, x, constant) - attention_module(layer, y, constant)
-    return Sides(norm_12(gap), factor * depth**2 / constant * norm_12(x - y))
+    name = "Lemma 2.2.13" if factor == 200 else f"Lemma 2.2.13 with {factor:g}"
+    return _at_most(name, norm_12(gap), factor * depth**2 / constant * norm_12(x - y))
 
 
 Map = Callable[[Vector], Vector]
 
 
-def composition_error(
+def lemma_2_2_5(
     f: tuple[Map, Map], g: tuple[Map, Map], x: Vector,
-    *, growth: float, lipschitz: float, first: float, second: float, printed: bool = False,
-) -> Sides:  # fmt: skip
-    """Lemma 2.2.5: `f = (f1, f2)` approximate `g = (g1, g2)` up to `e1 |x|`, `e2 |x|`.
+    *, growth: float, lipschitz: float, first: float, second: float,
+) -> Theorem:  # fmt: skip
+    """Lemma 2.2.5, as its proof has it: `f = (f1, f2)` approximate `g = (g1, g2)` up to `e1 |x|`,
+    `e2 |x|`.
 
     With e1, e2 as `first`, `second`: if `|g1(x)| <= l1 |x|` and g2 is l2-Lipschitz (`growth`,
-    `lipschitz`), then f2 o f1 approximates
-    g2 o g1 up to `(l1 e2 + l2 e1 + e1 e2) |x|`. The printed closed form, `(l1 + e2) (l2 + e1) - l1 l2`
-    in this notation, crosses the two: it is `l1 e1 + l2 e2 + e1 e2`.
+    `lipschitz`), then f2 o f1 approximates g2 o g1 up to `(l1 e2 + l2 e1 + e1 e2) |x|`.
     """
-    l1, l2, e1, e2 = growth, lipschitz, first, second
-    factor = l1 * e1 + l2 * e2 + e1 * e2 if printed else l1 * e2 + l2 * e1 + e1 * e2
+    factor = growth * second + lipschitz * first + first * second
     left = np.linalg.norm(f[1](f[0](x)) - g[1](g[0](x)))
-    return Sides(float(left), float(factor * np.linalg.norm(x)))
+    return _at_most("Lemma 2.2.5", float(left), float(factor * np.linalg.norm(x)))
 
 
-def four_layers(
+def lemma_2_2_6(
     first: Float[np.ndarray, "w c"], second: Float[np.ndarray, "r w"],
     pruned: Matrices, reports: tuple[PairReport, PairReport], x: Float[np.ndarray, "M n"],
-    *, printed: bool = False,
-) -> Sides:  # fmt: skip
+) -> Theorem:  # fmt: skip
     """Lemma 2.2.6: if both halves of a pruned MLP err by at most `e/8`, the whole errs by at most e.
 
     For `|first|, |second| <= 2 sqrt(2)`, `pruned` from `prune_mlp` on the first coordinates, and e/8
-    the larger of the two error norms; left is the largest `|f(x) - g(x)| / |x|` over columns x. The
-    printed proof has one more ReLU around the last matrix.
+    the larger of the two error norms; left is the largest `|f(x) - g(x)| / |x|` over columns x.
     """
     inner = pruned.down[0] @ np.maximum(pruned.up[0] @ x, 0)
     outer = pruned.down[1] @ np.maximum(pruned.up[1] @ inner, 0)
-    outer = np.maximum(outer, 0) if printed else outer
     wanted = second @ np.maximum(first @ x[: first.shape[1]], 0)
     gap = np.linalg.norm(outer[: len(second)] - wanted, axis=0) / np.linalg.norm(x, axis=0)
-    return Sides(float(gap.max()), 8 * max(report.norm for report in reports))
+    return _at_most("Lemma 2.2.6", float(gap.max()), 8 * max(report.norm for report in reports))
 
 
 def error_budget(report: Report, constant: float, layers: int) -> float:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.models.layers import Layer
 from minicosm.models.variants import theory
+from minicosm.worlds.arrays import AnyArray
 
 
 class Matrices(NamedTuple):
@@ -112,7 +113,7 @@ def apply(model: Transformer, inputs: Float[np.ndarray, "n T m"]) -> Float[np.nd
 
 
 @eqx.filter_jit
-def _apply(model, inputs):
+def _apply(model: Transformer, inputs: Float[AnyArray, "n T m"]) -> Float[Array, "n T out"]:
     return jax.vmap(model.logits)(inputs)
 
 

@@ -1,4 +1,4 @@
-"""Proposition 2.2.1 (Wen et al. 2023): attention that looks meaningful and carries nothing.
+"""Proposition 2.2.1: attention that looks meaningful and carries nothing.
 
 The proposition says that for any key and query matrices there is a head for which the output is
 constant: zero. More than that: any Transformer of the theory can be given one more layer with any
@@ -13,13 +13,20 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from minicosm.models import Transformer
+from minicosm.models.transformer import Trace
 from minicosm.models.variants import theory
 from minicosm.worlds import Dyck
+from minicosm.worlds.arrays import AnyArray
 
+from ..theorem import Theorem
+from .lipschitz import softmax
 from .matrices import Matrices, layers_of, matrices_of, shape_of
+
+UNCHANGED = 1e-12
+"""How far an output may move when a layer is planted, relative to its largest entry."""
 
 
 def zero_head(model: Transformer) -> Transformer:
@@ -44,7 +51,9 @@ def plant(model: Transformer, logits: Float[np.ndarray, "m n"], *, at: int = 0) 
     added = Matrices(logits, one, np.zeros((m, m)), np.vstack([one, -one]), np.hstack([one, -one]))
     others = [place for place in range(layers + 1) if place != at]
 
-    def insert(new: Float[np.ndarray, "..."], old: Float[np.ndarray, "..."]):
+    def insert(
+        new: Float[np.ndarray, "r c"], old: Float[np.ndarray, "layers a b"]
+    ) -> Float[np.ndarray, "more p q"]:
         whole = np.zeros((layers + 1, *np.maximum(new.shape, old.shape[1:])))
         whole[at, : new.shape[0], : new.shape[1]] = new
         whole[others, : old.shape[1], : old.shape[2]] = old
@@ -57,6 +66,49 @@ def plant(model: Transformer, logits: Float[np.ndarray, "m n"], *, at: int = 0) 
     empty = shape_of(shape)
     kept = eqx.tree_at(lambda m: m.layers, model, layers_of(matrices, empty.layers))
     return jax.tree.unflatten(jax.tree.structure(empty), jax.tree.leaves(kept))
+
+
+def proposition_2_2_1(model: Transformer, inputs: Float[np.ndarray, "n T m"]) -> Theorem:
+    """For all key and query matrices there is a head, zero, for which the output is zero on every
+    input."""
+    with jax.enable_x64(True):
+        output = np.asarray(_traces(zero_head(model), inputs).logits)
+    return Theorem.identity(
+        "Proposition 2.2.1", float(np.abs(output).max()), within=0.0, cases=len(inputs)
+    )
+
+
+def planted_layer(
+    model: Transformer,
+    logits: Float[np.ndarray, "m m"],
+    inputs: Float[np.ndarray, "n T m"],
+    *,
+    at: int = 0,
+) -> Theorem:
+    """Stronger: a layer with any logits can be added in any place and changes no output.
+
+    The error is the larger of the change of the output, relative to its largest entry, and of the
+    distance of the planted map from the causal softmax of the logits.
+    """
+    with jax.enable_x64(True):
+        before, after = (
+            jax.tree.map(np.asarray, _traces(one, inputs))
+            for one in (model, plant(model, logits, at=at))
+        )
+    change = np.abs(after.logits - before.logits).max() / np.abs(before.logits).max()
+    stream, T = before.hidden[:, at], inputs.shape[1]
+    wanted = np.einsum("nsa,ab,ntb->stn", stream, logits, stream)  # [key, query, sequence]
+    future = np.tril(np.ones((T, T), bool), -1)[:, :, None]
+    wanted = softmax(np.where(future, -np.inf, wanted)).transpose(2, 1, 0)
+    gap = np.abs(after.attention[:, at, 0] - wanted).max()
+    return Theorem.identity(
+        "planted layer", float(np.max([change, gap])), within=UNCHANGED, cases=len(inputs)
+    )
+
+
+@eqx.filter_jit
+def _traces(model: Transformer, inputs: Float[AnyArray, "n T m"]) -> Trace:
+    return jax.vmap(model.trace)(inputs)
 
 
 def copy_model(world: Dyck, *, max_length: int = 64) -> Transformer:
@@ -130,12 +182,12 @@ def read(model: Transformer, world: Dyck, tokens: Int[np.ndarray, " n"]) -> Read
 
 
 @eqx.filter_jit
-def _read(model, world, tokens):
+def _read(model: Transformer, world: Dyck, tokens: Int[AnyArray, " n"]) -> Trace:
     return model.trace(jnp.pad(world.token_depths(tokens), (1, 0), constant_values=world.pairs))
 
 
 @eqx.filter_jit
-def _tops(world, tokens):
+def _tops(world: Dyck, tokens: Int[AnyArray, " n"]) -> Int[Array, " n"]:
     return world.stack_tops(tokens)
 
 

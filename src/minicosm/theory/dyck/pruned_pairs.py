@@ -101,7 +101,13 @@ def prune_pair(
     )
 
 
-def _choose(target, outer, entries, units, search: Search) -> tuple[np.ndarray, Subsets]:
+def _choose(
+    target: Float[np.ndarray, " r"],
+    outer: Float[np.ndarray, "r h"],
+    entries: Float[np.ndarray, " h"],
+    units: Int[np.ndarray, " free"],
+    search: Search,
+) -> tuple[np.ndarray, Subsets]:
     """The first offer of `search.size` units that comes within the tolerance, or the best offer."""
     best = None
     for offer in range(min(search.offers, len(units) // search.size)):

@@ -1,4 +1,4 @@
-"""Theorem 2.2.3 (Wen et al. 2023): a random Transformer contains every smaller one.
+"""Theorem 2.2.3: a random Transformer contains every smaller one.
 
 Setting entries of a random Transformer to zero, and changing none, makes it compute a given smaller
 Transformer up to a small error. All is done by subset sums: a hidden unit that reads one coordinate c

@@ -1,7 +1,7 @@
 """ReLU networks of two layers with explicit weights (Lemmas 2.2.15 to 2.2.20).
 
-Where a printed formula is wrong, the corrected form has the plain name and the printed one ends in
-`_printed`.
+Where a printed formula is wrong, the corrected form has the plain name; that of Lemma 2.2.19 as
+printed is `switch_printed`. The lemmas themselves are in `relu_lemmas`.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ class Stage(NamedTuple):
     ) -> Float[np.ndarray, "*batch outputs"]:
         return np.maximum(x @ self.up + self.up_bias, 0) @ self.down + self.down_bias
 
-    def behind(self, matrix: Float[np.ndarray, "before inputs"]) -> "Stage":
+    def after(self, matrix: Float[np.ndarray, "before inputs"]) -> "Stage":
         """`x -> stage(x @ matrix)`."""
         return self._replace(up=matrix @ self.up)
 
 
-def beside(stages: Sequence[Stage]) -> Stage:
+def concatenated(stages: Sequence[Stage]) -> Stage:
     """`x -> (stage_1(x), stage_2(x), ...)`: all stages read the same x."""
     widths = np.cumsum([0, *(stage.width for stage in stages)])
     places = np.cumsum([0, *(len(stage.down_bias) for stage in stages)])
@@ -49,7 +49,7 @@ def beside(stages: Sequence[Stage]) -> Stage:
 
 
 def padded(stage: Stage, inputs: int, width: int, outputs: int) -> Stage:
-    """The same map with unused inputs, units and outputs behind its own."""
+    """The same map with unused inputs, units and outputs after its own."""
     rows, columns = inputs - stage.up.shape[0], outputs - len(stage.down_bias)
     units = width - stage.width
     return Stage(
@@ -155,11 +155,6 @@ def which(n: int, threshold: float) -> Stage:
     )
 
 
-def which_printed(n: int, threshold: float) -> Stage:
-    """Lemma 2.2.18 as printed, `sum_i i (relu(x_i) - relu(x_i - M) + M) / M`: too large by n (n + 1) / 2."""
-    return which(n, threshold)._replace(down_bias=np.array([n * (n + 1) / 2]))
-
-
 def switch(stages: Sequence[Stage], bound: float) -> Stage:
     """Lemma 2.2.19, corrected: `f(y, x) = f_y(x)` for y = 1..K, where all |w.x + b| are at most M.
 
@@ -182,7 +177,7 @@ def switch(stages: Sequence[Stage], bound: float) -> Stage:
     offsets = interpolate(numbers[:, None], np.array(h), np.ones(1))
     reads_y = np.eye(1, stages[0].up.shape[0] + 1).T
     chosen = Stage(np.hstack(up), np.concatenate(bias), np.vstack(down), np.zeros(len(used)))
-    both = beside([chosen, offsets.behind(reads_y)])
+    both = concatenated([chosen, offsets.after(reads_y)])
     split = len(used)
     return Stage(
         both.up,

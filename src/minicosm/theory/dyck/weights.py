@@ -16,7 +16,8 @@ from .relu import Stage, linear, padded
 
 
 class Attention(NamedTuple):
-    """One head, acting from the right: logits `(x_b @ query) . (x_a @ key)`, values `x @ value @ out`."""
+    """One head, acting from the right: logits `(x_b @ query) . (x_a @ key)`, values `x @ value @
+    out`."""
 
     query: Float[np.ndarray, "m m"]
     key: Float[np.ndarray, "m m"]
@@ -81,7 +82,8 @@ def with_logits(model: Transformer, M: Float[np.ndarray, "m m"]) -> Transformer:
 
 
 def with_identity_layers(model: Transformer, count: int) -> Transformer:
-    """Section 2.2.5.2: `count` layers more, with values zero and `g(x) = [I, -I] relu([I; -I] x) = x`."""
+    """Section 2.2.5.2: `count` layers more, with values zero and `g(x) = [I, -I] relu([I; -I] x) =
+    x`."""
     config, width = model.config, model.config.width
     heads, stages = parts_of(model)
     inner = max(config.size_of_mlp, 2 * width)

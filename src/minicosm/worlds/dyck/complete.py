@@ -121,7 +121,7 @@ class CompleteDyck(eqx.Module):
         """`log P[X_{i+1} | X_{1:i}, n > i]` for i = 1..T, and for i = 0 first with `start`.
 
         `P(n | X_{1:i})` is proportional to `P(n) P(X_{1:i} | n)` over n > i; the laws given n are
-        mixed by it. Rows behind an impossible prefix or a certain end are -inf.
+        mixed by it. Rows after an impossible prefix or a certain end are -inf.
         """
         table = self._table()
         states = self.world._states(tokens, table)
@@ -139,7 +139,7 @@ class CompleteDyck(eqx.Module):
         return rows if start else rows[1:]
 
     def end_probabilities(self, tokens: Int[AnyArray, " T"]) -> Float[Array, " T"]:
-        """`P(n = i | X_{1:i}, n >= i)` for i = 1..T; zero behind an impossible prefix."""
+        """`P(n = i | X_{1:i}, n >= i)` for i = 1..T; zero after an impossible prefix."""
         states = self.world._states(tokens, self._table())
         _, weights = self._given_length(states, self.world._tokens(tokens))
         ends = jnp.asarray(self.lengths) == jnp.arange(len(states))[:, None]
@@ -163,7 +163,7 @@ class CompleteDyck(eqx.Module):
 
     def optimal_loss(self, kind: Literal["cross_entropy", "squared"] = "cross_entropy") -> float:
         """The least expected loss per token, `E[sum_{i<=n} loss of token i] / E[n]`, for a predictor
-        that does not know n but is told that there is a next token; losses as in `Dyck.optimal_loss`.
+        that does not know n but knows that there is a next token; losses as in `Dyck.optimal_loss`.
 
         For the conditioned law `P(n | X_{1:i})` depends on i and the depth alone, so it is a sum over
         these; so is that of the forced law for one length. For several it is not, and this refuses.

@@ -15,7 +15,7 @@ from . import strings
 
 
 class DyckSample(NamedTuple):
-    """One string; behind its `length` brackets it is padded with the id `vocab`."""
+    """One string; after its `length` brackets it is padded with the id `vocab`."""
 
     tokens: Int[Array, " T"]
     depths: Int[Array, " T"]  # after each token
@@ -52,7 +52,7 @@ class Dyck(eqx.Module):
 
     `p(0) = 1`, `p(d) = open_probability` for 0 < d < D, `p(D) = 0`.
 
-    The id `vocab` = 2k is no token of the world. It pads strings behind their end, and models may
+    The id `vocab` = 2k is no token of the world. It pads strings after their end, and models may
     use it as their start token. Methods take one string, padded or not; use `jax.vmap` for batches.
     """
 
@@ -128,7 +128,9 @@ class Dyck(eqx.Module):
     def _moves(self) -> strings.Moves:
         return strings.Moves(*map(strings.safe_log, map(jnp.asarray, (self.opening, self.closing))))
 
-    def _draw(self, key, moves: strings.Moves, length: int | Int[Array, ""]) -> DyckSample:
+    def _draw(
+        self, key: PRNGKeyArray, moves: strings.Moves, length: int | Int[Array, ""]
+    ) -> DyckSample:
         tokens, depths = strings.draw(key, moves, jnp.asarray(self.type_probabilities), length)
         return DyckSample(tokens, depths, jnp.asarray(length, jnp.int32))
 
@@ -151,8 +153,8 @@ class Dyck(eqx.Module):
     ) -> Float[Array, "rows vocab"]:
         """`log P[X_{i+1} | X_{1:i}]` for i = 1..T: the exact causal language model.
 
-        With `start` also for i = 0, the law of the first token, as row 0. Rows behind an impossible
-        prefix or behind the end are -inf.
+        With `start` also for i = 0, the law of the first token, as row 0. Rows after an impossible
+        prefix or after the end are -inf.
         """
         table = self._table()
         states = self._states(tokens, table)

@@ -30,7 +30,7 @@ class DyckError(IntEnum):
     CANNOT_CLOSE = 5
     """The depth exceeds the number of brackets left."""
     UNDERFLOW = 6
-    """A bracket closes where nothing is open, behind the start."""
+    """A bracket closes where nothing is open, after the start."""
 
 
 class DyckReading(NamedTuple):
@@ -68,7 +68,7 @@ class DyckReferee(eqx.Module):
         return DyckReading(zero, jnp.zeros((), bool), zero, zero, stack)
 
     def step(self, reading: DyckReading, token: Int[Array, ""]) -> DyckReading:
-        """Read one token; behind an error or the end nothing changes any more."""
+        """Read one token; after an error or the end nothing changes any more."""
         slots = jnp.arange(self.depth)
         token = jnp.asarray(token, jnp.int32)
         bracket = (token >= 0) & (token < self.end)

@@ -1,11 +1,11 @@
 """Strings of brackets: how they are drawn, and how a stack automaton reads them.
 
-Type t has the open token 2t and the closed token 2t + 1; 2k is padding behind the end of a string.
+Type t has the open token 2t and the closed token 2t + 1; 2k is padding after the end of a string.
 The automaton's state is one number: `depth * k + type of the top`, then DEAD and ENDED.
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -56,7 +56,7 @@ def forced_moves(moves: Moves, length: int) -> Moves:
 
 @partial(jax.jit, static_argnames=("length", "complete"))
 def conditioned_moves(moves: Moves, length: int, *, complete: bool) -> Moves:
-    """The law given the end: depth 0 if `complete`, else any depth behind a closed bracket.
+    """The law given the end: depth 0 if `complete`, else any depth after a closed bracket.
 
     With `Z(a, d)` the probability of such an end after a more steps from depth d,
     `Z(a, d) = p(d) Z(a-1, d+1) + (1-p(d)) Z(a-1, d-1)`, a bracket opens with probability
@@ -66,7 +66,7 @@ def conditioned_moves(moves: Moves, length: int, *, complete: bool) -> Moves:
     end = jnp.zeros_like(moves.open)
     end = end.at[1:].set(-jnp.inf) if complete else end
 
-    def step(Z, first):
+    def step(Z: Array, first: Array) -> tuple[Array, tuple[Array, Array]]:
         up = moves.open + jnp.concatenate([Z[1:], none])
         up = up if complete else jnp.where(first, -jnp.inf, up)
         down = moves.close + jnp.concatenate([none, Z[:-1]])
@@ -113,7 +113,7 @@ def draw(
     types, longest, depth = len(type_law), moves.open.shape[0] - 1, moves.open.shape[1] - 1
     opening, cuts, slots = jnp.exp(moves.open), cumulative(type_law), jnp.arange(depth)
 
-    def step(carry, x):
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
         d, stack = carry
         i, u = x
         left = length - i
@@ -172,7 +172,7 @@ def read(
     allowed, slots = table > -jnp.inf, jnp.arange(depth)
     tokens = jnp.where((tokens >= 0) & (tokens <= 2 * types), tokens, -1).astype(jnp.int32)
 
-    def step(carry, token):
+    def step(carry: Any, token: Array) -> tuple[Any, Array]:
         state, d, stack = carry
         fits = (token >= 0) & allowed[state, token]
         opens, kind = token % 2 == 0, token // 2
@@ -192,7 +192,7 @@ def partners(tokens: Int[Array, " T"], *, types: int, depth: int) -> Partners:
     """Who matches whom in a string of the language."""
     slots, where = jnp.arange(depth), jnp.arange(len(tokens), dtype=jnp.int32)
 
-    def step(carry, x):
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
         d, stack = carry
         i, token = x
         opens, closes = token % 2 == 0, token % 2 == 1
@@ -204,7 +204,7 @@ def partners(tokens: Int[Array, " T"], *, types: int, depth: int) -> Partners:
 
     start = jnp.int32(0), jnp.zeros(depth, jnp.int32)
     _, (tops, partner) = jax.lax.scan(step, start, (where, tokens.astype(jnp.int32)))
-    # An open bracket learns its partner from the closed one; -1 points behind the end and is dropped.
+    # An open bracket learns its partner from the closed one; -1 points after the end and is dropped.
     there = jnp.where(partner >= 0, partner, len(tokens))
     return Partners(tops, partner.at[there].set(where, mode="drop"))
 

@@ -1,103 +1,74 @@
 """Balance and length generalisation: trained models with and without the contrastive term."""
 
-from typing import Any
-
 import numpy as np
 
-from minicosm.lab import Estimate, Outcome, Table, Verdict
+from minicosm.lab import (
+    Estimate,
+    Outcome,
+    Results,
+    Table,
+    all_above,
+    all_below,
+    all_of,
+    at_least,
+    only_if,
+)
 
-from ...common.checks import Results
-from ...common.statistics import all_above
-from ..figures.experiments import FLOOR, length_figure, scatter_figure
-from ..study import STUDY
-from .trials import arms, column, mean
+from .. import readings, trials
+from ..figures.experiments import length_figure, scatter_figure
+from ..study import STUDY, THESIS
 
-SOURCE = "Wen et al. 2023"
-PAIRS = {
-    "complete": ("minimal", "minimal, contrast"),
-    "prefix": ("minimal, prefixes", "minimal, prefixes, contrast"),
-}
-SOLVED = 0.97
-FOUND = {"complete": "complete strings", "prefix": "prefixes"}
+NOT_LEARNED = "Some model has not learned to answer 97% of the queries at the lengths of training."
+TOO_SHORT = "The models were trained for a few steps only."
+LAST_TOKEN = f"The last token alone gives {readings.FLOOR} at 400-500 and one half on hard queries."
 
 
 def _table(results: Results) -> Table:
-    rows: list[tuple[Any, ...]] = []
-    for arm in results:
-        names = ("within", "long", "long_hard", "beta", "worst_ratio")
-        rows.append((arm, *(mean(results, arm, name) for name in names)))
+    names = ("within", "long", "long_hard", "beta", "worst_ratio")
     return Table(
         "Closing accuracy and balance violation, mean over seeds with 95% intervals",
         ("model", "length <= 26", "length 400-500", "hard queries", "violation", "worst term"),
-        tuple(rows),
-        note=f"The last token alone gives {FLOOR} at 400-500 and one half on hard queries.",
+        tuple((arm, *(readings.mean(results, arm, name) for name in names)) for arm in results),
+        note=LAST_TOKEN,
     )
 
 
-def _solved(results: Results) -> bool:
-    return all(column(results, arm, "within").min() >= SOLVED for arm in results)
+def solved(results: Results) -> Outcome:
+    """Every seed of every arm answers enough of the queries at the lengths of training."""
+    worst_seeds = {arm: readings.least_accuracy(results, arm) for arm in results}
+    outcome = all_of(
+        at_least("least accuracy", worst_seeds, readings.SOLVED),
+        numbers={f"least accuracy, {arm}": value for arm, value in worst_seeds.items()}
+        | {f"hard queries, {arm}": readings.mean(results, arm, "within_hard") for arm in results},
+    )
+    return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
-def _ratio(before: np.ndarray, after: np.ndarray) -> Estimate:
-    """`after - before / 2`, seed by seed."""
-    return Estimate.of(after - 0.5 * before)
+STUDY.claim(
+    id="dyck/minimal-solved",
+    title="Models with a minimal first layer solve the lengths of training",
+    source=f"{THESIS}, Section 2.2.3.3",
+    statement=(
+        "Trained on complete strings and on prefixes, with the contrastive term and without, every "
+        "seed answers at least 97% of the closing queries at the lengths of training."
+    ),
+    criterion="Holds if every seed of the four arms reaches 0.97.",
+    trials=trials.arms(
+        trials.MINIMAL, trials.MINIMAL_CONTRAST, trials.PREFIXES, trials.PREFIXES_CONTRAST
+    ),
+    kind="experiment",
+    check=solved,
+)
 
 
-def _register(data: str) -> None:
-    standard, contrast = PAIRS[data]
-    trials, what = arms(standard, contrast), FOUND[data]
-    where = "Figure 2.13" if data == "complete" else "Figure 2.17"
+def _contrast(data: str, what: str, where: str, standard: str, contrast: str) -> None:
+    """The two claims about the contrastive term, for one kind of strings."""
+    pair = trials.arms(standard, contrast)
 
-    def lower(results: Results) -> Outcome:
-        margin = _ratio(column(results, standard, "beta"), column(results, contrast, "beta"))
-        numbers = {
-            "violation, standard": mean(results, standard, "beta"),
-            "violation, contrastive": mean(results, contrast, "beta"),
-            "contrastive minus half of standard": margin,
-        }
-        verdict: Verdict = (
-            "holds" if margin.high < 0 else "fails" if margin.low > 0 else "undecided"
-        )
-        return Outcome(verdict, numbers, (_table(results),))
-
-    def longer(results: Results) -> Outcome:
-        pairs = {
-            "accuracy at 400-500, gain": Estimate.of(
-                column(results, contrast, "long") - column(results, standard, "long")
-            ),
-            "on hard queries, gain": Estimate.of(
-                column(results, contrast, "long_hard") - column(results, standard, "long_hard")
-            ),
-        }
-        verdict = all_above([pairs["accuracy at 400-500, gain"]], 0.04)
-        numbers: dict[str, Any] = pairs | {
-            "least accuracy within": min(column(results, arm, "within").min() for arm in results)
-        }
-        return Outcome(verdict, numbers, (_table(results),))
-
-    def solved(results: Results) -> Outcome:
-        least = {arm: float(column(results, arm, "within").min()) for arm in results}
-        return Outcome(
-            "holds" if _solved(results) else "fails",
-            {f"least accuracy, {arm}": value for arm, value in least.items()},
-        )
-
-    STUDY.claim(
-        id=f"dyck/{data}-solved",
-        title=f"Models with a minimal first layer solve {what} at the lengths of training",
-        source=f"{SOURCE}, Section 2.2.3.3",
-        statement=(
-            f"Trained on {what}, with the contrastive term and without, every seed answers at least 97% "
-            "of the closing queries at the lengths of training."
-        ),
-        criterion="Holds if every seed of both arms reaches 0.97.",
-        trials=trials,
-        kind="experiment",
-    )(solved)
-    STUDY.claim(
+    @STUDY.claim(
         id=f"dyck/{data}-contrast-balances",
         title=f"The contrastive term lowers the balance violation on {what}",
-        source=f"{SOURCE}, {where}",
+        source=f"{THESIS}, {where}",
         statement=(
             f"Trained on {what} with the contrastive term (factor 0.3), models have at most half the "
             "balance violation of models trained without."
@@ -106,145 +77,143 @@ def _register(data: str) -> None:
             "The 95% interval over seeds of the violation with the term minus half of that without, "
             "seed by seed, lies below 0 (fails: above)."
         ),
-        trials=trials,
+        trials=pair,
         figure=scatter_figure(standard, contrast),
         kind="figure",
-    )(lower)
-    STUDY.claim(
+    )
+    def lower(results: Results) -> Outcome:
+        before, after = (readings.column(results, arm, "beta") for arm in (standard, contrast))
+        outcome = all_of(
+            all_below("contrastive minus half of standard", Estimate.of(after - 0.5 * before)),
+            numbers={
+                "violation, standard": readings.mean(results, standard, "beta"),
+                "violation, contrastive": readings.mean(results, contrast, "beta"),
+            },
+            tables=(_table(results),),
+        )
+        return only_if(readings.learned(results), NOT_LEARNED, outcome)
+
+    @STUDY.claim(
         id=f"dyck/{data}-contrast-lengthens",
         title=f"The contrastive term improves length generalisation on {what}",
-        source=f"{SOURCE}, {where}",
+        source=f"{THESIS}, {where}",
         statement=(
             f"Trained on {what} with the contrastive term, models answer at least 4 points more of the "
             "closing queries at lengths 400 to 500 than models trained without."
         ),
         criterion=(
-            "The 95% interval over seeds of the gain in accuracy, seed by seed, lies above 0.04 (fails: "
-            "below)."
+            "The 95% interval over seeds of the gain in accuracy, seed by seed, lies above 0.04 "
+            "(fails: below)."
         ),
-        trials=trials,
+        trials=pair,
         figure=length_figure(standard, contrast),
         kind="figure",
-    )(longer)
+    )
+    def longer(results: Results) -> Outcome:
+        outcome = all_of(
+            all_above(
+                "accuracy at 400-500, gain",
+                readings.gain(results, contrast, standard, "long"),
+                0.04,
+            ),
+            numbers={
+                "on hard queries, gain": readings.gain(results, contrast, standard, "long_hard")
+            },
+            tables=(_table(results),),
+        )
+        return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-for _data in PAIRS:
-    _register(_data)
-
-
-def spearman(first: np.ndarray, second: np.ndarray) -> Estimate:
-    """Spearman's correlation with the 95% interval of Fisher's z, deviation `sqrt(1.06 / (n - 3))`."""
-    from scipy.stats import spearmanr
-
-    n = len(first)
-    r = float(spearmanr(first, second).statistic)
-    if n < 4 or not abs(r) < 1:
-        return Estimate(r, -1.0, 1.0, n)
-    half = 1.959964 * np.sqrt(1.06 / (n - 3))
-    low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
-    return Estimate(r, float(low), float(high), n)
+_contrast("complete", "complete strings", "Figure 2.13", trials.MINIMAL, trials.MINIMAL_CONTRAST)
+_contrast("prefix", "prefixes", "Figure 2.17", trials.PREFIXES, trials.PREFIXES_CONTRAST)
 
 
 @STUDY.claim(
     id="dyck/complete-violation-predicts",
     title="Across seeds, a lower balance violation goes with better length generalisation",
-    source=f"{SOURCE}, Figure 2.13, standard training",
+    source=f"{THESIS}, Figure 2.13, standard training",
     statement=(
-        "Among models trained on complete strings without the contrastive term, the rank correlation of "
-        "balance violation and accuracy at lengths 400 to 500 is negative."
+        "Among models trained on complete strings without the contrastive term, the rank correlation "
+        "of balance violation and accuracy at lengths 400 to 500 is negative."
     ),
     criterion="The 95% interval of Spearman's correlation over seeds lies below 0 (fails: above).",
-    trials=arms("minimal"),
-    figure=scatter_figure("minimal"),
+    trials=trials.arms(trials.MINIMAL),
+    figure=scatter_figure(trials.MINIMAL),
     kind="figure",
 )
-def _predicts(results: Results) -> Outcome:
-    r = spearman(column(results, "minimal", "beta"), column(results, "minimal", "long"))
-    hard = spearman(column(results, "minimal", "beta"), column(results, "minimal", "long_hard"))
-    worst = spearman(column(results, "minimal", "worst_ratio"), column(results, "minimal", "long"))
-    verdict: Verdict = "holds" if r.high < 0 else "fails" if r.low > 0 else "undecided"
-    return Outcome(
-        verdict,
-        {
-            "rank correlation": r,
+def predicts(results: Results) -> Outcome:
+    hard = readings.rank_correlation(results, trials.MINIMAL, "beta", "long_hard")
+    outcome = all_of(
+        all_below(
+            "rank correlation", readings.rank_correlation(results, trials.MINIMAL, "beta", "long")
+        ),
+        numbers={
             "with accuracy on hard queries": hard,
-            "of the worst term with accuracy": worst,
+            "of the worst term with accuracy": readings.rank_correlation(
+                results, trials.MINIMAL, "worst_ratio", "long"
+            ),
         },
     )
+    return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
 @STUDY.claim(
     id="dyck/prefix-violation-does-not-predict",
     title="On prefixes, balance violation does not predict length generalisation across seeds",
-    source=f"{SOURCE}, Figure 2.17, standard training",
+    source=f"{THESIS}, Figure 2.17, standard training",
     statement=(
-        "Among models trained on prefixes without the contrastive term, the rank correlation of balance "
-        "violation and accuracy at lengths 400 to 500 is not below -1/2."
+        "Among models trained on prefixes without the contrastive term, the rank correlation of "
+        "balance violation and accuracy at lengths 400 to 500 is not below -1/2."
     ),
     criterion="The 95% interval of Spearman's correlation over seeds lies above -0.5 (fails: below).",
-    trials=arms("minimal, prefixes"),
-    figure=scatter_figure("minimal, prefixes"),
+    trials=trials.arms(trials.PREFIXES),
+    figure=scatter_figure(trials.PREFIXES),
     kind="figure",
 )
-def _does_not_predict(results: Results) -> Outcome:
-    arm = "minimal, prefixes"
-    r = spearman(column(results, arm, "beta"), column(results, arm, "long"))
-    verdict: Verdict = "holds" if r.low > -0.5 else "fails" if r.high < -0.5 else "undecided"
-    return Outcome(verdict, {"rank correlation": r})
-
-
-OTHERS = ("residual inside", "attention alone", "gpt")
+def does_not_predict(results: Results) -> Outcome:
+    correlation = readings.rank_correlation(results, trials.PREFIXES, "beta", "long")
+    outcome = all_above("rank correlation", correlation, -0.5)
+    return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
 @STUDY.claim(
     id="dyck/other-blocks",
     title="Other blocks solve the lengths of training as well, and long strings no better",
-    source=f"{SOURCE}, Appendix: variants of the architecture",
+    source=f"{THESIS}, Section 2.2.5.8: variants of the architecture",
     statement=(
-        "Trained on complete strings, models with the residual inside the norm and learned embeddings of "
-        "pairs, with attention and no MLP, and two-layer GPT-2 models all answer at least 97% of the "
-        "closing queries at the lengths of training, and fewer than 97% at lengths 400 to 500."
+        "Trained on complete strings, models with the residual inside the norm and learned embeddings "
+        "of pairs, with attention and no MLP, and two-layer GPT-2 models all answer at least 97% of "
+        "the closing queries at the lengths of training, and fewer than 97% at lengths 400 to 500."
     ),
     criterion=(
-        "Every seed reaches 0.97 within the lengths of training, and each 95% interval of the accuracy at "
-        "400 to 500 lies below 0.97 (fails: a seed misses it, or an interval lies above)."
+        "Every seed reaches 0.97 within the lengths of training, and each 95% interval of the accuracy "
+        "at 400 to 500 lies below 0.97 (fails: a seed misses it, or an interval lies above)."
     ),
-    trials=arms(*OTHERS),
+    trials=trials.arms(trials.INSIDE, trials.ATTENTION, trials.GPT),
     kind="experiment",
 )
-def _others(results: Results) -> Outcome:
-    long = {arm: mean(results, arm, "long") for arm in results}
-    rows = tuple(
-        (
-            arm,
-            float(column(results, arm, "within").min()),
-            long[arm],
-            mean(results, arm, "long_hard"),
-        )
-        for arm in results
-    )
-    if not _solved(results) or any(estimate.low > SOLVED for estimate in long.values()):
-        verdict: Verdict = "fails"
-    else:
-        below = all(estimate.high < SOLVED for estimate in long.values())
-        verdict = "holds" if below else "undecided"
+def other_blocks(results: Results) -> Outcome:
+    worst_seeds = {arm: readings.least_accuracy(results, arm) for arm in results}
+    long = {arm: readings.mean(results, arm, "long") for arm in results}
+    hard = {arm: readings.mean(results, arm, "long_hard") for arm in results}
     table = Table(
         "Other blocks",
         ("model", "least accuracy, length <= 26", "length 400-500", "hard queries"),
-        rows,
-        note=f"The last token alone gives {FLOOR} at 400-500 and one half on hard queries.",
+        tuple((arm, worst_seeds[arm], long[arm], hard[arm]) for arm in results),
+        note=LAST_TOKEN,
     )
-    numbers = {f"accuracy at 400-500, {arm}": value for arm, value in long.items()}
-    return Outcome(verdict, numbers, (table,))
-
-
-LENGTHS, DECAYS = (28, 56, 112), (0.0, 1e-5, 1e-4)
+    outcome = all_of(
+        at_least("least accuracy at the lengths of training", worst_seeds, readings.SOLVED),
+        all_below("accuracy at 400-500", long, readings.SOLVED),
+        tables=(table,),
+    )
+    return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
 @STUDY.claim(
-    id="dyck/violation-falls-with-length",
+    id="dyck/corollary-2.2.2",
     title="Trained on longer strings, models are more balanced",
-    source=f"{SOURCE}, Corollary 2.2.2 (a trend; the corollary's hypothesis is never met in training)",
+    source=f"{THESIS}, Corollary 2.2.2 (a trend; the corollary's hypothesis is never met in training)",
     statement=(
         "With weight decay 0, 1e-5 and 1e-4, the balance violation of models trained on prefixes of "
         "length N falls as N grows from 28 to 112, at equal numbers of tokens."
@@ -253,21 +222,26 @@ LENGTHS, DECAYS = (28, 56, 112), (0.0, 1e-5, 1e-4)
         "For every decay the 95% interval over seeds of log(violation at 28 / violation at 112), seed "
         "by seed, lies above 0 (fails: one lies below)."
     ),
-    trials=arms(*(f"length {n}, decay {d:g}" for d in DECAYS for n in LENGTHS)),
+    trials=trials.arms(*trials.DECAYS),
     kind="experiment",
 )
-def _falls(results: Results) -> Outcome:
-    falls, rows = {}, []
-    for decay in DECAYS:
-        runs = {n: f"length {n}, decay {decay:g}" for n in LENGTHS}
-        beta = {n: column(results, arm, "beta") for n, arm in runs.items() if arm in results}
-        if not beta:
-            continue
-        falls[f"log ratio, decay {decay:g}"] = Estimate.of(np.log(beta[28] / beta[112]))
-        rows += [(f"{decay:g}", n, Estimate.of(beta[n]), Estimate.of(n * beta[n])) for n in beta]
+def falls_with_length(results: Results) -> Outcome:
+    beta: dict[float, dict[int, np.ndarray]] = {}
+    for arm in results:
+        config = readings.config_of(results, arm)
+        beta.setdefault(config.decay, {})[config.length] = readings.column(results, arm, "beta")
+    falls = {
+        f"decay {decay:g}": Estimate.of(np.log(by_length[28] / by_length[112]))
+        for decay, by_length in beta.items()
+    }
     table = Table(
         "Balance violation by training length",
         ("weight decay", "length N", "violation", "N times violation"),
-        tuple(rows),
+        tuple(
+            (f"{decay:g}", n, Estimate.of(values), Estimate.of(n * values))
+            for decay, by_length in beta.items()
+            for n, values in by_length.items()
+        ),
     )
-    return Outcome(all_above(falls.values()), falls, (table,))
+    outcome = all_of(all_above("log ratio", falls), tables=(table,))
+    return only_if(readings.trained(results), TOO_SHORT, outcome)

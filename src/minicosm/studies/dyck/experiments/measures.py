@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from minicosm.worlds import Dyck
+from minicosm.worlds import ClosingQuery, Dyck
 from minicosm.worlds.arrays import AnyArray
 
 from .objective import with_start
@@ -27,7 +27,7 @@ class Closing(NamedTuple):
     of_all: Float[np.ndarray, " seeds"]
     """The same with the likeliest of all tokens."""
     hard: Float[np.ndarray, " seeds"]
-    """`accuracy` on the queries behind a closed bracket; chance is 1 / types."""
+    """`accuracy` on the queries after a closed bracket; chance is 1 / types."""
     hard_queries: int
 
 
@@ -36,8 +36,8 @@ def closing(
 ) -> Closing:
     """`count` prefixes with lengths drawn uniformly from `lengths[0]..lengths[1]` that end in a closed
     bracket, which is to be predicted from those before it."""
-    found: Any = _closing(models, world, key, count, lengths, pairs)
-    right, all_right, hard = map(np.asarray, found)
+    answers: Any = _closing(models, world, key, count, lengths, pairs)
+    right, all_right, hard = map(np.asarray, answers)
     kept = right[:, hard]
     return Closing(
         right.mean(axis=1),
@@ -48,21 +48,28 @@ def closing(
 
 
 @eqx.filter_jit
-def _closing(models, world, key, count, lengths, pairs):
-    def ask(key):
+def _closing(
+    models: Any,
+    world: Dyck,
+    key: PRNGKeyArray,
+    count: int,
+    lengths: tuple[int, int],
+    pairs: bool,
+) -> tuple[Array, Array, Array]:
+    def ask(key: PRNGKeyArray) -> ClosingQuery:
         shortest, longest = lengths
         drawn = world.sample_closing(key, longest, shortest).tokens
         return world.closing_query(drawn)
 
     queries = jax.vmap(ask)(jax.random.split(key, count))
 
-    def answer(model, query):
+    def answer(model: Any, query: ClosingQuery) -> tuple[Array, Array]:
         ids = with_start(world, query.tokens, pairs)
         logits = model.logits(model.embed(ids), query.position[None] + 1)[0]
         closed = 2 * jnp.argmax(logits[1::2]) + 1
         return closed == query.answer, jnp.argmax(logits) == query.answer
 
-    def one(model):
+    def one(model: Any) -> tuple[Array, Array]:
         return jax.lax.map(lambda query: answer(model, query), queries, batch_size=CHUNK)
 
     right, all_right = eqx.filter_vmap(one, in_axes=(eqx.if_array(0),))(models)
@@ -79,7 +86,7 @@ def copied(
     if uniform:
         models = without_attention(models)
 
-    def each(model):
+    def each(model: Any) -> Array:
         start = jnp.full((len(tokens), 1), model.vocab, tokens.dtype)
         logits = jax.vmap(model.next_logits)(jnp.concatenate([start, tokens], axis=1))[:, 1:]
         return jnp.mean(jnp.argmax(logits, axis=-1) == tokens)
@@ -108,8 +115,8 @@ def attention(
 ) -> Float[Array, "seeds n layers T_and_one T_and_one"]:
     """Attention maps `[query, key]` of the first head, the start token included, on every string."""
 
-    def one(model):
-        def read(x):
+    def one(model: Any) -> Array:
+        def read(x: Array) -> Array:
             return model.trace(with_start(world, x, pairs)).attention[:, 0]
 
         return jax.vmap(read)(jnp.asarray(tokens))

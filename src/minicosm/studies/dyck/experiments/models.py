@@ -1,6 +1,13 @@
-"""The models that are trained, one for every seed, and which of their weights are."""
+"""The models that are trained, one for every seed, and which of their weights are.
 
-from typing import Any, Literal
+- "minimal": brackets with their depth are looked up (in place of a first layer), then one layer
+  `g(N(attention(x)) + x)`; "inside": `g(N(attention(x) + x))`; "attention": `N(attention(x))` alone;
+  "bare": `attention(x)` alone;
+- "gpt": GPT-2 blocks on tokens; "gpt-residual": blocks that read `N(x) + x` in place of `N(x)`;
+  "uniform": GPT-2 blocks whose attention logits are all zero.
+"""
+
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,19 +16,11 @@ import numpy as np
 from jaxtyping import Key, PRNGKeyArray, PyTree
 
 from minicosm.models import Transformer, TransformerConfig, variants
-from minicosm.theory.dyck.embeddings import token_depth_embedding
+from minicosm.theory.dyck import token_depth_embedding
 from minicosm.worlds import Dyck
 
-ModelName = Literal["minimal", "inside", "attention", "bare", "gpt", "gpt-residual", "uniform"]
-"""What a model is:
+from ..trials import Embedding, ModelName
 
-- "minimal": brackets with their depth are looked up (in place of a first layer), then one layer
-  `g(N(attention(x)) + x)`; "inside": `g(N(attention(x) + x))`; "attention": `N(attention(x))` alone;
-  "bare": `attention(x)` alone;
-- "gpt": GPT-2 blocks on tokens; "gpt-residual": blocks that read `N(x) + x` in place of `N(x)`;
-  "uniform": GPT-2 blocks whose attention logits are all zero.
-"""
-Embedding = Literal["onehot", "sum", "yao", "learned"]
 MINIMAL = ("minimal", "inside", "attention", "bare")
 
 

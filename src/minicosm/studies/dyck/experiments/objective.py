@@ -1,7 +1,7 @@
 """What models are trained on: the next bracket, or the bracket itself, and the contrastive term.
 
 The model reads a start token and then the brackets, as tokens or each with its depth as one number
-(`pairs`). The contrastive term compares what it says about a string s with what it says about s behind
+(`pairs`). The contrastive term compares what it says about a string s with what it says about s after
 nested pairs that are closed again, which do not matter to what comes after them:
 
 `R = mean_i |T(p s)_i - T(s)_i|^2`, p of depth r = 1..D with types drawn uniformly,
@@ -53,8 +53,8 @@ class BracketObjective(eqx.Module):
         self, model: Any, key: PRNGKeyArray, step: Int[Array, ""] | int
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         keys = jax.random.split(key, self.batch)
-        found: Any = jax.vmap(lambda k: self._one(model, k))(keys)
-        losses, there, terms = found
+        each: Any = jax.vmap(lambda k: self._one(model, k))(keys)
+        losses, there, terms = each
         total = jnp.sum(there)
         loss = jnp.sum(losses * there) / total
         metrics = {"cross_entropy": loss, "tokens": total.astype(loss.dtype)}
@@ -82,13 +82,13 @@ class BracketObjective(eqx.Module):
         losses = -jnp.take_along_axis(jax.nn.log_softmax(logits), targets[:, None], axis=-1)[:, 0]
         if self.contrast is None:
             return losses, there, None
-        behind = self._behind(model, brackets, prefix_key, tokens[:-1])
-        return losses, there, jnp.sum((behind - logits[1:]) ** 2, axis=-1)
+        after = self._after(model, brackets, prefix_key, tokens[:-1])
+        return losses, there, jnp.sum((after - logits[1:]) ** 2, axis=-1)
 
-    def _behind(
+    def _after(
         self, model: Any, brackets: Dyck, key: PRNGKeyArray, tokens: Int[Array, " n"]
     ) -> Float[Array, "n V"]:
-        """Logits at the brackets of a string behind nested pairs.
+        """Logits at the brackets of a string after nested pairs.
 
         The pairs stand right before the string; what is left of the room for D of them comes first
         and cannot be seen.

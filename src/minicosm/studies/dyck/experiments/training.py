@@ -3,7 +3,7 @@
 A trial is one configuration with all its seeds. Its numbers, each a list over seeds:
 
 - `loss`: the training loss at the end; `within`, `within_hard`: closing accuracy at the lengths of
-  training, on all queries and on the hard ones; `long_...` at lengths 400..500, `curve_...` for every
+  training, on all queries and on the hard ones; `long_...` at the lengths `long`, `curve_...` for every
   length of `lengths`;
 - `beta`, `worst_ratio`: balance violation and its largest term (models on brackets with their depth);
 - `stack_mean`, `stack_rate`: how much closed brackets attend to the last open one, and how often it is
@@ -16,57 +16,27 @@ Arrays: `probe` has the maps of all seeds on the probe string; `probe_distances`
 start token, on the probe string and on random prefixes.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
 import optax
+from jaxtyping import PRNGKeyArray
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.models.attention_patterns import pairwise_variation, stack_score
-from minicosm.theory.dyck.balance import of_model
+from minicosm.theory.dyck import of_model
 from minicosm.training import fit_ensemble
 from minicosm.worlds import CompleteDyck, Dyck
 
+from ..trials import Training
 from . import measures
-from .models import MINIMAL, Embedding, ModelName, fresh, shape
+from .models import MINIMAL, fresh, shape
 from .objective import BracketObjective
 
-LONG = (400, 500)
-SENTENCES, SENTENCE_LENGTH = 40, 19
-STACK_STRINGS, STACK_LENGTH = 200, 26
-
-
-@dataclass(frozen=True)
-class Training:
-    """One configuration; `seeds` models are trained on it, each on its own strings."""
-
-    model: ModelName = "minimal"
-    embedding: Embedding = "onehot"
-    data: Literal["complete", "prefix"] = "complete"
-    task: Literal["next", "copy"] = "next"
-    types: int = 2
-    depth: int = 4
-    open_probability: float = 0.5
-    length: int = 26
-    """Complete strings have the even lengths up to it, prefixes just this one."""
-    width: int = 50
-    layers: int = 2
-    positions: Literal["none", "linear"] = "none"
-    rate: float = 3e-3
-    batch: int = 64
-    steps: int = 3000
-    contrast: float = 0.0
-    decay: float = 0.0
-    """Factor of `|theta|^2 / 2` in the loss."""
-    seeds: int = 8
-    seed: int = 0
-    queries: int = 1000
-    lengths: tuple[int, ...] = (50, 100, 200)
-    """Further lengths at which closing queries are asked."""
+SENTENCE_LENGTH, STACK_LENGTH = 19, 26
 
 
 def run(config: Training, progress: Progress, folder: Path) -> TrialResult:
@@ -82,11 +52,11 @@ def run(config: Training, progress: Progress, folder: Path) -> TrialResult:
     models, trainable = fresh(
         config.model, settings, world, config.embedding, jax.random.split(start_key, config.seeds)
     )
-    single = world
+    source: Dyck | CompleteDyck = world
     if config.data == "complete":
-        single = CompleteDyck(world, range(2, config.length + 1, 2))  # type: ignore[assignment]
+        source = CompleteDyck(world, range(2, config.length + 1, 2))
     objective = BracketObjective(
-        single,
+        source,
         np.asarray(config.contrast, np.float32) if config.contrast else None,
         length=config.length, batch=config.batch, pairs=pairs, copy=config.task == "copy",
     )  # fmt: skip
@@ -110,8 +80,8 @@ def run(config: Training, progress: Progress, folder: Path) -> TrialResult:
         numbers |= _copy(config, models, world, test_key)
     else:
         numbers |= _closing(config, models, world, test_key, pairs)
-    found, arrays = _attention(config, models, world, test_key, pairs)
-    numbers |= found
+    scores, arrays = _attention(config, models, world, test_key, pairs)
+    numbers |= scores
     if pairs and config.types > 1 and config.depth > 1 and config.embedding != "learned":
         with jax.enable_x64(True):
             violations = [of_model(measures.member(models, i), world) for i in range(config.seeds)]
@@ -129,38 +99,42 @@ def optimiser(rate: float, steps: int, decay: float) -> optax.GradientTransforma
     return optax.chain(optax.add_decayed_weights(decay), optax.adam(schedule))
 
 
-def _closing(config: Training, models, world: Dyck, key, pairs: bool) -> dict[str, Any]:
+def _closing(
+    config: Training, models: Any, world: Dyck, key: PRNGKeyArray, pairs: bool
+) -> dict[str, Any]:
     numbers: dict[str, Any] = {"curve_lengths": list(config.lengths), "curve": [], "curve_hard": []}
-    ranges = {"within": (2, config.length), "long": LONG} | {n: (n - 1, n) for n in config.lengths}
+    ranges = {"within": (2, config.length), "long": config.long} | {
+        n: (n - 1, n) for n in config.lengths
+    }
     for i, (name, lengths) in enumerate(ranges.items()):
-        found = measures.closing(
+        closing = measures.closing(
             models, world, jax.random.fold_in(key, i), config.queries, lengths, pairs
         )
         if isinstance(name, int):
-            numbers["curve"].append(found.accuracy.tolist())
-            numbers["curve_hard"].append(found.hard.tolist())
+            numbers["curve"].append(closing.accuracy.tolist())
+            numbers["curve_hard"].append(closing.hard.tolist())
         else:
-            numbers[name] = found.accuracy.tolist()
-            numbers[f"{name}_all_tokens"] = found.of_all.tolist()
-            numbers[f"{name}_hard"] = found.hard.tolist()
-            numbers[f"{name}_hard_queries"] = found.hard_queries
+            numbers[name] = closing.accuracy.tolist()
+            numbers[f"{name}_all_tokens"] = closing.of_all.tolist()
+            numbers[f"{name}_hard"] = closing.hard.tolist()
+            numbers[f"{name}_hard_queries"] = closing.hard_queries
     return numbers
 
 
-def _strings(world: Dyck, key, count: int, length: int) -> np.ndarray:
+def _strings(world: Dyck, key: PRNGKeyArray, count: int, length: int) -> np.ndarray:
     draw = jax.jit(jax.vmap(lambda k: world.sample(k, length).tokens))
     return np.asarray(draw(jax.random.split(key, count)))
 
 
 def _attention(
-    config: Training, models, world: Dyck, key, pairs: bool
+    config: Training, models: Any, world: Dyck, key: PRNGKeyArray, pairs: bool
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     # Fixed across configurations of one language: the keys depend on the seed alone.
     keys = jax.random.split(jax.random.fold_in(key, 100), 2)
     maps = np.asarray(measures.attention(models, world, measures.probe(world)[None], pairs))
-    sentences = _strings(world, keys[0], SENTENCES, SENTENCE_LENGTH)
+    sentences = _strings(world, keys[0], config.sentences, SENTENCE_LENGTH)
     each = measures.without_start(measures.attention(models, world, sentences, pairs))
-    strings = _strings(world, keys[1], STACK_STRINGS, STACK_LENGTH)
+    strings = _strings(world, keys[1], config.stack_strings, STACK_LENGTH)
     last = np.asarray(measures.attention(models, world, strings, pairs)[:, :, -1])
     score = stack_score(last, world, strings)
     arrays = {
@@ -171,7 +145,7 @@ def _attention(
     return {"stack_mean": score.mean.tolist(), "stack_rate": score.rate.tolist()}, arrays
 
 
-def _copy(config: Training, models, world: Dyck, key) -> dict[str, Any]:
+def _copy(config: Training, models: Any, world: Dyck, key: PRNGKeyArray) -> dict[str, Any]:
     """Accuracy with and without attention, and where the last layer looks."""
     strings = _strings(world, jax.random.fold_in(key, 200), 200, config.length)
     maps = np.asarray(measures.attention(models, world, strings, False))[:, :, :, 1:, 1:]

@@ -4,16 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, Estimate, figure
+from minicosm.lab import PALETTE, Estimate, Results, figure
 
-from ...common.checks import Results
-from ...common.figures import beside
+from ...common.figures import legend_right
+from ..readings import FLOOR, config_of, cost_of_uniform, favourite, favourites, random_level
+from .maps import attention_map
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FLOOR = 0.8125
-OPEN, CLOSED = "([{<", ")]}>"
 
 
 def present(results: Results, names: tuple[str, ...]) -> list[str]:
@@ -21,9 +19,14 @@ def present(results: Results, names: tuple[str, ...]) -> list[str]:
     return [name for name in names if name in results]
 
 
-def bracket(token: int) -> str:
-    """A bracket to print: type 0 is round, type 1 square."""
-    return (CLOSED if token % 2 else OPEN)[token // 2 % 4]
+def _floors(axes: Any) -> None:
+    """What the last token alone reaches, on all queries and on the hard ones."""
+    for ax, title, floor in zip(axes, ("all queries", "hard queries"), (FLOOR, 0.5), strict=True):
+        ax.axhline(floor, ls="--", lw=1, color="0.5")
+        ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
+                transform=ax.get_yaxis_transform())  # fmt: skip
+        ax.set_title(title, fontsize="medium")
+    legend_right(axes[1])
 
 
 def scatter_figure(*names: str) -> Any:
@@ -36,16 +39,10 @@ def scatter_figure(*names: str) -> Any:
             numbers = results[name].numbers
             for ax, column in zip(axes, ("long", "long_hard"), strict=True):
                 ax.plot(numbers["beta"], numbers[column], "o", ms=4, color=colour, label=name)
-        for ax, title, floor in zip(
-            axes, ("all queries", "hard queries"), (FLOOR, 0.5), strict=True
-        ):
-            ax.axhline(floor, ls="--", lw=1, color="0.5")
-            ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
-                    transform=ax.get_yaxis_transform())  # fmt: skip
+        for ax in axes:
             ax.set_xlabel("balance violation")
-            ax.set_title(title, fontsize="medium")
         axes[0].set_ylabel("accuracy at length 400-500")
-        beside(axes[1])
+        _floors(axes)
         return fig
 
     return draw
@@ -60,93 +57,55 @@ def length_figure(*names: str) -> Any:
         lengths: list[int] = []
         for name, colour in zip(present(results, names), PALETTE, strict=False):
             numbers = results[name].numbers
-            lengths = [26, *numbers["curve_lengths"], 450]
+            lengths = [26, *numbers["curve_lengths"], sum(config_of(results, name).long) // 2]
             for ax, kind in zip(axes, ("", "_hard"), strict=True):
                 rows = [numbers[f"within{kind}"], *numbers[f"curve{kind}"], numbers[f"long{kind}"]]
-                found = [Estimate.of(row) for row in rows]
+                means = [Estimate.of(row) for row in rows]
                 ax.errorbar(
-                    lengths, [e.value for e in found], yerr=[e.high - e.value for e in found],
+                    lengths, [e.value for e in means], yerr=[e.high - e.value for e in means],
                     fmt="o-", ms=4, color=colour, capsize=2.5, elinewidth=1, label=name,
                 )  # fmt: skip
-        for ax, title, floor in zip(
-            axes, ("all queries", "hard queries"), (FLOOR, 0.5), strict=True
-        ):
-            ax.axhline(floor, ls="--", lw=1, color="0.5")
-            ax.text(0.02, floor, "last token alone", va="bottom", fontsize=8,
-                    transform=ax.get_yaxis_transform())  # fmt: skip
+        for ax in axes:
             ax.set_xscale("log")
-            ax.set_xticks(lengths, ["≤ 26", *map(str, lengths[1:-1]), "450"])
+            ax.set_xticks(lengths, ["≤ 26", *map(str, lengths[1:])])
             ax.set_xticks([], minor=True)
             ax.set_xlabel("length")
-            ax.set_title(title, fontsize="medium")
         axes[0].set_ylabel("closing accuracy")
-        beside(axes[1])
+        _floors(axes)
         return fig
 
     return draw
 
 
-def string_ticks(ax: Any, tokens: np.ndarray) -> None:
-    """The string under and beside a map, every bracket with its depth below it."""
-    depths = np.cumsum(np.where(tokens % 2, -1, 1))
-    names = ["s", *(bracket(int(token)) for token in tokens)]
-    levels = ["", *map(str, depths)]
-    ax.set_xticks(range(len(names)), [f"{n}\n{d}" for n, d in zip(names, levels, strict=True)])
-    ax.set_yticks(range(len(names)), names)
-    ax.tick_params(length=0, labelsize=5, pad=1)
-    ax.grid(False)
-
-
-def tops_of(tokens: np.ndarray) -> list[tuple[int, int]]:
-    """(query, key) of every closed bracket of positive depth and the last bracket then open, counted
-    with the start token."""
-    stack: list[int] = []
-    found = []
-    for i, token in enumerate(tokens):
-        if token % 2 == 0:
-            stack.append(i)
-            continue
-        stack.pop()
-        if stack:
-            found.append((i + 1, stack[-1] + 1))
-    return found
+def _probe(rows: int) -> np.ndarray:
+    """`[[[[]]]](((())))`, as deep as its map has rows."""
+    return np.repeat([2, 3, 0, 1], (rows - 1) // 4)
 
 
 def heat_maps(*names: str, seeds: int = 3, layer: int = -1) -> Any:
     """Attention of a few seeds on the probe string, side by side; boxes mark the stack's top."""
 
     def draw(results: Results) -> "Figure":
-        from matplotlib.patches import Rectangle
-
         shown = present(results, names)
         fig = figure(7.6, 2.55 * len(shown))
         grid = fig.subplots(len(shown), seeds, squeeze=False)
         for name, row in zip(shown, grid, strict=True):
             maps = results[name].arrays["probe"]
-            depth = (maps.shape[-1] - 1) // 4
-            tokens = np.repeat([2, 3, 0, 1], depth)
             for seed, ax in enumerate(row):
                 if seed >= len(maps):
                     ax.set_visible(False)
                     continue
-                ax.imshow(maps[seed, layer], vmin=0, vmax=1, cmap="Blues", interpolation="nearest")
-                for query, key in tops_of(tokens):
-                    box = Rectangle((key - 0.5, query - 0.5), 1, 1, fill=False, lw=0.9)
-                    box.set_edgecolor(PALETTE[1])
-                    ax.add_patch(box)
-                string_ticks(ax, tokens)
-                ax.set_title(f"{name}, seed {seed + 1}", fontsize=7)
+                probe = _probe(maps.shape[-1])
+                attention_map(ax, maps[seed, layer], probe, f"{name}, seed {seed + 1}")
         return fig
 
     return draw
 
 
 def variation_figure(*names: str) -> Any:
-    """Distances of every pair of seeds, beside the mean of random attention."""
+    """Distances of every pair of seeds, and the mean of random attention."""
 
     def draw(results: Results) -> "Figure":
-        from minicosm.models.attention_patterns import random_variation
-
         fig = figure(5.2, 3.0)
         ax = fig.subplots()
         for place, (name, colour) in enumerate(zip(present(results, names), PALETTE, strict=False)):
@@ -154,7 +113,7 @@ def variation_figure(*names: str) -> Any:
             values = matrix[np.triu_indices(len(matrix), 1)]
             spread = np.linspace(-0.25, 0.25, len(values)) if len(values) > 1 else [0]
             ax.plot(place + np.array(spread), np.sort(values), ".", ms=4, color=colour)
-        level = random_variation(16)
+        level = random_level(16)
         ax.axhline(level, ls="--", lw=1, color="0.5")
         ax.text(0.02, level, "random attention", va="bottom", fontsize=8,
                 transform=ax.get_yaxis_transform())  # fmt: skip
@@ -169,23 +128,21 @@ def layer_figure(*names: str) -> Any:
     """Variation by layer, on a log scale."""
 
     def draw(results: Results) -> "Figure":
-        from minicosm.models.attention_patterns import random_variation
-
         fig = figure(5.6, 3.2)
         ax = fig.subplots()
         for name, colour in zip(present(results, names), PALETTE, strict=False):
-            found = results[name].arrays["sentence_distances"]  # strings, layers, seeds, seeds
-            off = ~np.eye(found.shape[-1], dtype=bool)
-            means = found[..., off].mean(axis=(0, 2))
+            distances = results[name].arrays["sentence_distances"]  # strings, layers, seeds, seeds
+            off = ~np.eye(distances.shape[-1], dtype=bool)
+            means = distances[..., off].mean(axis=(0, 2))
             ax.semilogy(np.arange(len(means)) + 1, means, "o-", color=colour, label=name)
-        level = random_variation(19)
+        level = random_level(19)
         ax.axhline(level, ls="--", lw=1, color="0.5")
         ax.text(0.98, level, "random attention", va="bottom", ha="right", fontsize=8,
                 transform=ax.get_yaxis_transform())  # fmt: skip
         ax.set_xticks([1, 2, 3])
         ax.set_xlabel("layer")
         ax.set_ylabel("variation between seeds")
-        beside(ax)
+        legend_right(ax)
         return fig
 
     return draw
@@ -195,13 +152,10 @@ def copy_figure(*names: str) -> Any:
     """What a uniform map costs, against the largest share of attention on one class of brackets."""
 
     def draw(results: Results) -> "Figure":
-        from ..claims.copying import favourite
-
         fig = figure(7.8, 3.2)
         left, right = fig.subplots(1, 2, width_ratios=[1.2, 1])
         for name, colour in zip(present(results, names), PALETTE, strict=False):
-            numbers = results[name].numbers
-            cost = np.subtract(numbers["copied"], numbers["copied_uniform"])
+            cost = cost_of_uniform(results, name)
             left.plot(favourite(results, name), 100 * cost, "o", color=colour, label=name)
         left.axvline(0.8, ls="--", lw=1, color="0.5")
         left.axhline(5, ls="--", lw=1, color="0.5")
@@ -210,14 +164,10 @@ def copy_figure(*names: str) -> Any:
         left.legend(fontsize=8)
         name = present(results, names)[-1]
         seed = int(np.argmax(favourite(results, name)))
-        numbers = results[name].numbers
-        layers = [max(numbers[kind][seed][layer] for kind in ("on_closed", "on_open", "on_type"))
-                  for layer in range(len(numbers["on_closed"][seed]))]  # fmt: skip
-        layer = int(np.argmax(layers))
+        layer = int(np.argmax(favourites(results, name)[seed]))
         maps = results[name].arrays["probe"][seed, layer]
-        right.imshow(maps, vmin=0, vmax=1, cmap="Blues", interpolation="nearest")
-        string_ticks(right, np.repeat([2, 3, 0, 1], (maps.shape[-1] - 1) // 4))
-        right.set_title(f"{name}, seed {seed + 1}, layer {layer + 1}", fontsize=8)
+        title = f"{name}, seed {seed + 1}, layer {layer + 1}"
+        attention_map(right, maps, _probe(maps.shape[-1]), title)
         return fig
 
     return draw

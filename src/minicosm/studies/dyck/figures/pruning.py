@@ -1,38 +1,43 @@
 """Pictures of pruned Transformers and of planted attention."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
+from minicosm.lab import PALETTE, Results, figure, rows
 
-from ...common.checks import Results
+from .maps import attention_map, bracket
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BRACKETS = "[]()"
+PROBE = np.repeat([0, 1, 2, 3], 4)
 
 
 def error_against_size(results: Results) -> "Figure":
     """The relative error of pruned models and what the proof's budget allows, per subset size."""
-    rows = {n: np.array(v) for n, v in results["suite"].numbers["theorem-2.2.3"].items()}
+    models = {name: np.array(column) for name, column in rows(results, "pruning").items()}
     fig = figure(7.2, 3.4)
     ax = fig.subplots()
     for offers, color, label in (
         (1, PALETTE[4], "one offer of units"),
         (4, PALETTE[0], "up to four offers"),
     ):
-        at = rows["offers"] == offers
+        at = models["offers"] == offers
         shift = 0.25 * (1 if offers == 4 else -1)
         ax.semilogy(
-            rows["size"][at] + shift, rows["error"][at], "o", ms=4, color=color, label=label
+            models["size"][at] + shift,
+            models["relative error"][at],
+            "o",
+            ms=4,
+            color=color,
+            label=label,
         )
-    at = rows["offers"] == 4
-    sizes = np.unique(rows["size"])
-    budget = [np.median(rows["budget"][at & (rows["size"] == size)]) for size in sizes]
+    at = models["offers"] == 4
+    sizes = np.unique(models["size"])
+    budget = [np.median(models["budget"][at & (models["size"] == size)]) for size in sizes]
     ax.semilogy(sizes, budget, "--", color=PALETTE[1], label="error budget (median)")
-    start = np.median(rows["error"][at & (rows["size"] == sizes[0])])
+    start = np.median(models["relative error"][at & (models["size"] == sizes[0])])
     ideal = start * 2.0 ** -(sizes - sizes[0])
     ax.semilogy(sizes, ideal, ":", color="0.5", label="halved by every value")
     ax.axhline(1e-4, lw=1, color="0.5")
@@ -56,7 +61,7 @@ def kept_entries(results: Results) -> "Figure":
         ("target", arrays["target_up"]),
         ("random $W_1^T$", arrays["large_up"].T),
         ("kept of $W_1^T$", arrays["kept_up"].T),
-        ("found", product),
+        ("what is kept computes", product),
     )
     for ax, (title, matrix) in zip(axes.flat, panels, strict=True):
         image = ax.imshow(matrix, vmin=-1, vmax=1, cmap="RdBu", aspect="auto", interpolation="none")
@@ -76,26 +81,17 @@ def _product(up: np.ndarray, down: np.ndarray) -> np.ndarray:
 def planted_maps(results: Results) -> "Figure":
     """Two planted attention maps, and the outputs, which are those without them."""
     arrays = results["suite"].arrays
-    labels = ["S", *(BRACKETS[token] for token in np.repeat([0, 1, 2, 3], 4))]
-    fig = figure(7.4, 4.6)
-    axes = fig.subplots(2, 2, height_ratios=[3, 1], sharex="row")
+    fig = figure(7.4, 5.2)
+    axes = fig.subplots(2, 2, height_ratios=[4, 1])
     for column, (name, title) in enumerate(
         (("stack", "planted: the last open bracket"), ("closed", "planted: closed brackets"))
     ):
         map_axis, output_axis = axes[:, column]
-        map_axis.imshow(arrays[f"{name}_map"], vmin=0, vmax=1, aspect="auto")
-        map_axis.set_title(title, fontsize="medium")
-        map_axis.set_ylabel("query")
+        attention_map(map_axis, arrays[f"{name}_map"], PROBE, title)
         output_axis.imshow(arrays[f"{name}_output"].T, vmin=0, vmax=1, aspect="auto")
         gap = np.abs(arrays[f"{name}_output"] - arrays["plain_output"]).max()
-        output_axis.set_title(f"output; without the map it differs by {gap:.0e}", fontsize="small")
-        _ticks(map_axis, labels)
-        _ticks(output_axis, labels)
-        map_axis.set_yticks(range(len(labels)), labels, fontsize=7)
-        output_axis.set_yticks(range(4), list(BRACKETS), fontsize=7)
+        output_axis.set_title(f"output; without the map it differs by {gap:.0e}", fontsize=7)
+        output_axis.set_yticks(range(4), list(map(bracket, range(4))), fontsize=7)
+        output_axis.set_xticks([])
+        output_axis.grid(False)
     return fig
-
-
-def _ticks(ax: Any, labels: list[str]) -> None:
-    ax.set_xticks(range(len(labels)), labels, fontsize=7)
-    ax.grid(False)

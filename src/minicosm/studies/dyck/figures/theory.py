@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
+from minicosm.lab import PALETTE, Results, figure, rows
 
-from ...common.checks import Results
+from .maps import attention_map
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PROBE = "[[[[]]]](((())))"
+PROBE = np.repeat([2, 3, 0, 1], 4)  # [[[[]]]](((())))
 
 
 def pumping(results: Results) -> "Figure":
@@ -33,11 +33,15 @@ def pumping(results: Results) -> "Figure":
 
 def residual(results: Results) -> "Figure":
     """Distance of twin prefixes under uniform attention, residual outside and inside the norm."""
-    found = results["suite"].numbers["residual"]
+    distances = rows(results, "residual")
     fig = figure(5.0, 3.2)
     ax = fig.subplots()
-    ax.loglog(found["length"], found["outside"], "o-", color=PALETTE[0], label="outside the norm")
-    ax.loglog(found["length"], found["inside"], "s-", color=PALETTE[1], label="inside the norm")
+    ax.loglog(
+        distances["length"], distances["outside"], "o-", color=PALETTE[0], label="outside the norm"
+    )
+    ax.loglog(
+        distances["length"], distances["inside"], "s-", color=PALETTE[1], label="inside the norm"
+    )
     ax.set_xlabel("length of the prefix")
     ax.set_ylabel("distance of the two outputs")
     ax.legend(title="residual", fontsize=8)
@@ -69,32 +73,12 @@ def lengths(results: Results) -> "Figure":
 
 def attention(results: Results) -> "Figure":
     """Attention of a uniform and of random balanced exact models over one string, the last bracket still
-    open behind every closed one marked; depths below the string."""
+    open after every closed one marked; depths below the string."""
     patterns = results["suite"].arrays["patterns"]
-    titles = ("uniform", "sd 1", "sd 2", "sd 4")
-    depths = np.cumsum([1 if mark in "([" else -1 for mark in PROBE])
     fig = figure(2.5 * len(patterns), 3.1)
     axes = fig.subplots(1, len(patterns), squeeze=False)[0]
-    stack: list[int] = []
-    tops = []
-    for i, mark in enumerate(PROBE):
-        if mark in "([":
-            stack.append(i)
-        else:
-            stack.pop()
-            if stack:
-                tops.append((i, stack[-1]))
-    for ax, pattern, title in zip(axes, patterns, titles, strict=True):
-        ax.imshow(pattern, vmin=0, vmax=1, aspect="equal")
-        for query, top in tops:
-            ax.plot([top], [query], "s", ms=5, mfc="none", mec=PALETTE[1], mew=0.9)
-        ax.set_title(title, fontsize=9)
-        ax.grid(False)
-        ax.set_xticks(range(len(PROBE)))
-        ticks = [f"{mark}\n{depth}" for mark, depth in zip(PROBE, depths, strict=True)]
-        ax.set_xticklabels(ticks, fontsize=6)
-        ax.set_yticks(range(len(PROBE)))
-        ax.set_yticklabels(list(PROBE), fontsize=6)
+    for ax, pattern, title in zip(axes, patterns, ("uniform", "sd 1", "sd 2", "sd 4"), strict=True):
+        attention_map(ax, pattern, PROBE, title, start=False)
     axes[0].set_ylabel("query")
     axes[0].set_xlabel("key, with its depth")
     return fig
@@ -102,22 +86,20 @@ def attention(results: Results) -> "Figure":
 
 def variation(results: Results) -> "Figure":
     """Mean variation of exact models against the spread of their attention matrix."""
-    numbers = results["suite"].numbers
-    found = {
-        float(name.split()[1]): columns["variation"]
-        for name, columns in numbers.items()
-        if name.startswith("variation ")
-    }
+    models = rows(results, "exact models")
+    spreads = sorted(set(models["spread"]))
+    values = np.array(models["variation"]).reshape(
+        len(spreads), -1
+    )  # spreads come one after another
     fig = figure(4.8, 3.2)
     ax = fig.subplots()
-    for sd, values in found.items():
-        ax.plot([sd] * len(values), values, ".", ms=6, color=PALETTE[0])
-    ax.plot(list(found), [np.mean(values) for values in found.values()], color=PALETTE[0])
-    random = numbers["random-variation"]["formula"][1]
+    ax.plot(models["spread"], models["variation"], ".", ms=6, color=PALETTE[0])
+    ax.plot(spreads, values.mean(axis=1), color=PALETTE[0])
+    random = rows(results, "random patterns")["formula"][1]
     ax.axhline(random, ls="--", lw=1, color="0.5")
     ax.text(0.5, random, " random patterns", va="bottom", fontsize=8)
     ax.set_xscale("log")
-    ax.set_xticks(list(found), [f"{sd:g}" for sd in found])
+    ax.set_xticks(spreads, [f"{sd:g}" for sd in spreads])
     ax.set_xticks([], minor=True)
     ax.set_xlabel("spread of the attention matrix before projection")
     ax.set_ylabel("mean variation")

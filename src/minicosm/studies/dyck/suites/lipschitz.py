@@ -1,25 +1,12 @@
-"""The inequalities behind Theorem 2.2.3 on random inputs: how much of each bound is used."""
-
-from dataclasses import dataclass
+"""The inequalities that Theorem 2.2.3 rests on, on random inputs."""
 
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.lab import Progress, TrialResult
-from minicosm.theory.dyck import lipschitz
-from minicosm.theory.dyck.matrices import Matrices
-from minicosm.theory.dyck.pruned_pairs import prune_mlp
+from minicosm.lab import Ledger, Progress, TrialResult
+from minicosm.theory.dyck import Matrices, lipschitz, prune_mlp
 
-from ...common.ledger import Ledger
-
-
-@dataclass(frozen=True)
-class Inequalities:
-    """How many random inputs each inequality is tried on, and how many MLPs are pruned."""
-
-    seed: int
-    trials: int
-    mlps: int
+from ..trials import Inequalities
 
 
 def run(config: Inequalities, progress: Progress) -> TrialResult:
@@ -39,20 +26,18 @@ def _one(ledger: Ledger, rng: np.random.Generator) -> None:
     y = x + small * rng.uniform(-1, 1, size=n)
     if rng.random() < 0.5:  # few entries move as far as they may: the worst case
         y = x + small * np.where(np.arange(n) == rng.integers(n), 1, -1)
-    _add(ledger, "lemma-2.2.8", lipschitz.softmax_change(x, y))
-    _add(ledger, "lemma-2.2.10", lipschitz.norm_change(x, y, constant))
-    ledger.add("lemma-2.2.12", error=lipschitz.padded_norm(x, n + 4, constant).left)
+    ledger.add(lipschitz.lemma_2_2_8(x, y))
+    ledger.add(lipschitz.lemma_2_2_10(x, y, constant))
+    ledger.add(lipschitz.lemma_2_2_12(x, n + 4, constant))
 
     N = int(rng.integers(1, 9))
     P, Q = _unit(rng, n, n), _unit(rng, n, n)
     X = _columns(rng, n, N, 4.0)
-    exact = lipschitz.softmax(X.T @ Q @ X)
     share = rng.uniform()
-    A = (1 - share) * exact + share * rng.dirichlet(np.ones(N), size=N).T
+    A = (1 - share) * lipschitz.softmax(X.T @ Q @ X) + share * rng.dirichlet(np.ones(N), size=N).T
     B = P @ X + small * rng.normal(size=(n, N))
-    mixed, normed = lipschitz.mixture_error(P, X, Q, A, B, constant)
-    _add(ledger, "lemma-2.2.11", mixed)
-    _add(ledger, "lemma-2.2.11-norm", normed)
+    for result in lipschitz.lemma_2_2_11(P, X, Q, A, B, constant):
+        ledger.add(result)
 
     depth = int(rng.integers(1, 3))
     layer = Matrices(*(_unit(rng, n, n) for _ in range(5)))
@@ -60,8 +45,7 @@ def _one(ledger: Ledger, rng: np.random.Generator) -> None:
     Y = X + small * rng.normal(size=(n, N))
     Y = Y / np.maximum(1, np.linalg.norm(Y, axis=0) / (4 * depth))
     for factor in (130.0, 200.0):
-        sides = lipschitz.attention_change(layer, X, Y, constant, depth=depth, factor=factor)
-        _add(ledger, f"lemma-2.2.13-{factor:.0f}", sides)
+        ledger.add(lipschitz.lemma_2_2_13(layer, X, Y, constant, depth=depth, factor=factor))
     _compose(ledger, rng, n)
 
 
@@ -71,17 +55,12 @@ def _compose(ledger: Ledger, rng: np.random.Generator, n: int) -> None:
     turn = np.linalg.qr(rng.normal(size=(3, n, n)))[0]
     g1, g2 = growth * turn[0], steep * turn[1]
     f1, f2 = g1 + first * turn[2], g2 + second * turn[1]
-    f = (lambda x: f1 @ x), (lambda x: f2 @ x)
-    g = (lambda x: g1 @ x), (lambda x: g2 @ x)
-    x = rng.normal(size=n)
-    right, printed = (
-        lipschitz.composition_error(
-            f, g, x, growth=growth, lipschitz=steep, first=first, second=second, printed=which
+    ledger.add(
+        lipschitz.lemma_2_2_5(
+            (lambda x: f1 @ x, lambda x: f2 @ x), (lambda x: g1 @ x, lambda x: g2 @ x),
+            rng.normal(size=n), growth=growth, lipschitz=steep, first=first, second=second,
         )
-        for which in (False, True)
-    )
-    _add(ledger, "lemma-2.2.5", right)
-    ledger.add("lemma-2.2.5-printed", ratio=printed.ratio)
+    )  # fmt: skip
 
 
 def _mlp(ledger: Ledger, rng: np.random.Generator) -> None:
@@ -95,15 +74,7 @@ def _mlp(ledger: Ledger, rng: np.random.Generator) -> None:
     pruned, (one, two) = prune_mlp(first, second, block, rows=same, columns=same)
     x = rng.normal(size=(width, 500))
     x[3:] = 0
-    _add(ledger, "lemma-2.2.6", lipschitz.four_layers(first, second, pruned, (one, two), x))
-    printed = lipschitz.four_layers(first, second, pruned, (one, two), x, printed=True)
-    ledger.add("lemma-2.2.6-printed", ratio=printed.ratio)
-
-
-def _add(ledger: Ledger, statement: str, sides: lipschitz.Sides) -> None:
-    """One row: the share of the bound that is used, and by how much it is overrun (rounding apart)."""
-    rounding = 1e-12 * (1 + sides.bound)
-    ledger.add(statement, ratio=sides.ratio, error=max(0.0, sides.left - sides.bound - rounding))
+    ledger.add(lipschitz.lemma_2_2_6(first, second, pruned, (one, two), x))
 
 
 def _unit(rng: np.random.Generator, *shape: int) -> Float[np.ndarray, "r c"]:

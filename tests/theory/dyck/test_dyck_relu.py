@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minicosm.theory.dyck import relu
+from minicosm.theory.dyck import relu, relu_lemmas
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -56,12 +56,14 @@ def test_index_reads_the_entry(seed, n, bound):
 
 
 @given(st.integers(1, 6), st.floats(0.01, 2), st.floats(1e-6, 5), st.data())
-def test_which_names_the_active_entry_and_the_printed_one_does_not(n, threshold, above, data):
+def test_which_names_the_active_entry_and_misprinted_adds_a_constant(n, threshold, above, data):
     i = data.draw(st.integers(1, n))
     x = np.zeros(n)
     x[i - 1] = threshold + above
     assert abs(explicit(relu.which(n, threshold), x)[0] - i) < 1e-9
-    assert abs(explicit(relu.which_printed(n, threshold), x)[0] - (i + n * (n + 1) / 2)) < 1e-9
+    misprinted = sum(j * (max(v, 0) - max(v - threshold, 0) + threshold) / threshold
+                     for j, v in enumerate(x, start=1))  # fmt: skip
+    assert abs(misprinted - (i + n * (n + 1) / 2)) < 1e-9
 
 
 @given(seeds, st.integers(1, 5), st.integers(0, 4), st.integers(1, 3))
@@ -101,12 +103,40 @@ def test_linear_maps_are_relu_networks(seed, n):
     assert np.allclose(explicit(relu.linear(W), x), W @ x)
 
 
-def test_stages_beside_each_other_and_padded_compute_the_same():
+def test_stages_concatenated_and_padded_compute_the_same():
     rng = np.random.default_rng(0)
     first, second = relu.linear(rng.normal(size=(3, 3))), relu.which(3, 0.5)
     x = rng.normal(size=3)
     wanted = np.concatenate([first(x), second(x)])
-    both = relu.beside([first, second])
+    both = relu.concatenated([first, second])
     assert np.allclose(both(x), wanted)
     wide = relu.padded(both, 5, 20, 7)
     assert np.allclose(wide(np.append(x, [7.0, 8.0])), np.append(wanted, [0, 0, 0]))
+
+
+def test_the_lemmas_hold_and_say_what_they_need():
+    rng = np.random.default_rng(3)
+    points, values = rng.normal(size=(4, 2)), rng.normal(size=(4, 3))
+    assert relu_lemmas.lemma_2_2_15(points, values).details["width"] == 8
+    assert not relu_lemmas.lemma_2_2_16(np.eye(3), np.array([1.0, 1.0, 0.0])).applies
+    assert relu_lemmas.lemma_2_2_16(np.eye(3), np.array([1.0, 2.0, 4.0])).holds
+    x = rng.uniform(0, 2, size=(3, 3))
+    assert relu_lemmas.lemma_2_2_17(x, np.array([3.0, 1.0, 2.0]), 2.0).holds
+    assert not relu_lemmas.lemma_2_2_17(x - 1, np.array([3.0, 1.0, 2.0]), 2.0).applies
+    assert relu_lemmas.lemma_2_2_18(3 * np.eye(4), 1.0).holds
+    assert not relu_lemmas.lemma_2_2_18(np.ones((1, 4)), 0.5).applies
+    W = rng.normal(size=(3, 3))
+    assert relu_lemmas.lemma_2_2_20(W / np.linalg.norm(W, 2), x).holds
+    assert not relu_lemmas.lemma_2_2_20(3 * W / np.linalg.norm(W, 2), x).applies
+
+
+def test_a_network_that_is_wrong_or_too_wide_fails():
+    rng = np.random.default_rng(5)
+    stages = [
+        relu.Stage(*(rng.normal(size=s) for s in ((2, 3), (3,), (3, 1), (1,)))) for _ in range(3)
+    ]
+    x = rng.uniform(size=(5, 2))
+    good, printed = (relu_lemmas.lemma_2_2_19(stages, x, printed=p) for p in (False, True))
+    assert good.holds and good.construction.width == 2 * 3 * 3 + 2 * 3
+    assert printed.holds is False and printed.error > 1e-3
+    assert relu_lemmas._worst(0.0, float("nan")) != 0.0

@@ -6,6 +6,7 @@ import pytest
 
 from minicosm.models import Transformer
 from minicosm.models.variants import gpt2
+from minicosm.theory.dyck import planted_layer, proposition_2_2_1
 from minicosm.theory.dyck.matrices import apply, random_target
 from minicosm.theory.dyck.planted import (
     closed_pattern,
@@ -32,10 +33,13 @@ def test_a_planted_layer_changes_no_output(at):
     rng = np.random.default_rng(at)
     model = random_target(rng, width=5, attention=7, mlp_width=4, layers=2)
     inputs = rng.normal(size=(3, 6, 5))
-    planted = plant(model, 10 * rng.normal(size=(5, 5)), at=at)
+    logits = 10 * rng.normal(size=(5, 5))
+    planted = plant(model, logits, at=at)
     assert planted.config.layers == 3
     assert np.abs(apply(planted, inputs) - apply(model, inputs)).max() <= 1e-12
     assert not apply(zero_head(planted), inputs).any()
+    assert planted_layer(model, logits, inputs, at=at).holds
+    assert proposition_2_2_1(planted, inputs).holds
 
 
 def test_the_stack_pattern_points_at_the_last_open_bracket(world):

@@ -6,18 +6,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minicosm.theory.dyck.approximate import (
+    Strings,
     approximate_balance,
     contributions,
+    equation_2_72,
+    equation_2_73,
     least_outputs,
+    lemma_2_2_1,
+    lemma_2_2_1_sharp,
     merging,
     merging_ratio,
     pair_effects,
     prefix_outputs,
     random_parameters,
     read_output,
-    shifted_pair_effects,
     string,
+    telescope,
+    theorem_2_2_2,
 )
+from minicosm.theory.dyck.losses import excess_loss, loss_as_printed, rarest_prefixes
 from minicosm.worlds import Dyck
 
 
@@ -85,18 +92,58 @@ def test_the_bound_and_its_steps_hold(seed, noise, shape):
         8 * D + 1 + int(rng.integers(200)), int(rng.integers(k)), int(rng.integers(k)),
         int(rng.integers(2, D + 1)),
     )  # fmt: skip
-    found = approximate_balance(given, N, kind, depth, inner)
-    assert np.all(found.scaled <= 4 + 16 * np.arange(D))
-    assert found.prefix <= 1 and found.steps <= 16
+    one = approximate_balance(given, N, kind, depth, inner)
+    assert np.all(one.scaled <= 4 + 16 * np.arange(D))
+    assert one.prefix <= 1 and one.steps <= 16
     if noise == 0:
-        assert found.scaled.max() < 1e-8 and found.distance > 0
+        assert one.scaled.max() < 1e-8 and one.distance > 0
+    whole = theorem_2_2_2(given, N)
+    assert whole.holds and whole.details["cases"] == k * (D - 1) * k
+    assert whole.details["scaled"] >= one.scaled.max()
+    assert 1 - whole.slack >= max(one.prefix, one.steps / 16) - 1e-12
 
 
-def test_the_printed_pair_does_not_vanish_under_balance():
+def test_an_open_bracket_of_a_pair_is_one_deeper_than_the_closed_one():
+    """Eq. 2.80 prints both at depth d' - 1: that sum does not vanish under balance."""
     given = random_parameters(np.random.default_rng(4), 2, 4, noise=0.0)
     u = contributions(given, given.closed(0, 2))
     assert np.abs(pair_effects(given, u)).max() < 1e-12
-    assert np.linalg.norm(shifted_pair_effects(given, u), axis=-1).max() > 1e-2
+    misprinted = [u[given.closed(i, d)] + u[given.open(i, d)] for i in (0, 1) for d in (1, 2, 3)]
+    assert max(map(np.linalg.norm, misprinted)) > 1e-2
+
+
+def test_equations_hold_on_strings_and_the_printed_sum_does_not():
+    given = random_parameters(np.random.default_rng(1), 2, 3)
+    strings = Strings(given, 33, 1, 2, 0)
+    assert equation_2_73(strings).holds and telescope(strings).holds
+    assert not equation_2_73(strings, printed=True).holds
+    # The innermost pair, at depth d', is what the printed sum leaves out.
+    _, S, _ = strings.parts()
+    right, printed = (prefix_outputs(S[None], 33, 2, which)[0] for which in (False, True))
+    for outer in (1, 2):
+        assert np.allclose(right[outer] - printed[outer], S[outer - 1] - S[outer])
+    laws = equation_2_72(strings, Dyck(2, 3, 0.3), 0.3)
+    assert laws.holds and laws.details["cases"] == 3
+    assert not equation_2_72(strings, Dyck(2, 3, 0.3), 0.4).holds
+
+
+def test_the_rarest_prefix_and_the_bounds_on_the_loss():
+    world = Dyck(2, 2, 0.3)
+
+    def least(depth, left):
+        """The least probability of `left` more tokens, over all ways to go on."""
+        if not left:
+            return 1.0
+        opens = {0: 0.5, 1: 0.15}.get(depth)  # p(d) / k
+        closes = {1: 0.7, 2: 1.0}.get(depth)
+        ways = [opens and opens * least(depth + 1, left - 1)]
+        ways.append(closes and closes * least(depth - 1, left - 1))
+        return min(way for way in ways if way)
+
+    assert np.allclose(rarest_prefixes(world, 8), [np.log(least(0, n)) for n in range(9)])
+    assert excess_loss(world, 0.3, 17).holds
+    printed = loss_as_printed(world, 0.3, 17)
+    assert printed.holds is False and printed.details["least loss"] > 0.3
 
 
 @given(st.integers(0, 10**6))
@@ -106,8 +153,9 @@ def test_a_long_common_summand_makes_directions_agree(seed):
     a, b, r = rng.normal(size=(3, n)) * 10 ** rng.uniform(-3, 3)
     size = max(np.linalg.norm(a), np.linalg.norm(b))
     r *= merging_ratio(epsilon) * size / np.linalg.norm(r)
-    found = merging(a, b, r)
-    assert found.gap <= epsilon and found.gap <= found.sharp * (1 + 1e-9)
+    r *= 1 + 1e-12
+    assert lemma_2_2_1(a, b, r, epsilon).holds and lemma_2_2_1_sharp(a, b, r).holds
+    assert not lemma_2_2_1(a, b, r / 2, epsilon).applies
 
 
 def test_the_sharp_constant_is_attained_and_the_printed_one_is_too_small():
@@ -116,11 +164,13 @@ def test_the_sharp_constant_is_attained_and_the_printed_one_is_too_small():
         [np.sqrt(1 - 1e-6), -1e-3]
     )  # a + r touches the circle of radius |a| about r
     b = a * np.array([-1, 1])
-    found = merging(a, b, r)
-    assert found.gap == pytest.approx(found.sharp, rel=1e-9)
+    gap, ratio = merging(a, b, r)
+    assert gap == pytest.approx(2 / ratio, rel=1e-9)
+    assert lemma_2_2_1_sharp(a, b, r).details["share"] == pytest.approx(1)
     small = 1e-3 * np.eye(2)
-    printed = merging(small[0], -small[0], merging_ratio(0.5, 1e-3) * small[1])
-    assert printed.gap > 1.3
+    r = merging_ratio(0.5, 1e-3) * small[1]
+    printed = lemma_2_2_1(small[0], -small[0], r, 0.5, printed=True)
+    assert printed.applies and not printed.holds and merging(small[0], -small[0], r)[0] > 1.3
 
 
 def test_what_the_theorem_needs_is_said():

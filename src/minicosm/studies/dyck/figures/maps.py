@@ -1,0 +1,50 @@
+"""Attention maps, drawn over their string."""
+
+from typing import Any
+
+import numpy as np
+
+from minicosm.lab import PALETTE
+
+OPEN, CLOSED = "([{<", ")]}>"
+
+
+def bracket(token: int) -> str:
+    """A bracket to print: type 0 is round, type 1 square."""
+    return (CLOSED if token % 2 else OPEN)[token // 2 % 4]
+
+
+def tops_of(tokens: np.ndarray) -> list[tuple[int, int]]:
+    """(query, key) of every closed bracket of positive depth and the last bracket then open."""
+    stack: list[int] = []
+    tops = []
+    for i, token in enumerate(tokens):
+        if token % 2 == 0:
+            stack.append(i)
+            continue
+        stack.pop()
+        if stack:
+            tops.append((i, stack[-1]))
+    return tops
+
+
+def attention_map(
+    ax: Any, pattern: np.ndarray, tokens: np.ndarray, title: str, *, start: bool = True
+) -> None:
+    """A map with the string below, each bracket with its depth, and left of it; boxes mark the
+    stack's top. With `start` the first row and column are the start token's."""
+    from matplotlib.patches import Rectangle
+
+    ax.imshow(pattern, vmin=0, vmax=1, cmap="Blues", interpolation="nearest")
+    for query, key in tops_of(tokens):
+        box = Rectangle((key + start - 0.5, query + start - 0.5), 1, 1, fill=False, lw=0.9)
+        box.set_edgecolor(PALETTE[1])
+        ax.add_patch(box)
+    depths = np.cumsum(np.where(tokens % 2, -1, 1))
+    names = ["s"] * start + [bracket(int(token)) for token in tokens]
+    levels = [""] * start + list(map(str, depths))
+    ax.set_xticks(range(len(names)), [f"{n}\n{d}" for n, d in zip(names, levels, strict=True)])
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(length=0, labelsize=5, pad=1)
+    ax.grid(False)
+    ax.set_title(title, fontsize=7)
