@@ -44,7 +44,7 @@ def last_token_errors(target: Any, ratio: Any, horizon: int) -> LastTokenErrors:
 
 
 def biased_coin_errors(horizon: int, bias: float) -> LastTokenErrors:
-    """Fair bits; the verifier says 1 + bias behind a one and 1 - bias behind a zero."""
+    """Fair bits; the verifier says 1 + bias after a one and 1 - bias after a zero."""
     return last_token_errors([0.5, 0.5], [1 - bias, 1 + bias], horizon)
 
 

@@ -26,7 +26,7 @@ class Tokenwise(NamedTuple):
 
 def tokenwise_rejection(world: GuidedWorld, accepts: Truths) -> Tokenwise:
     """Tokens have the law `O(a | u) 1[ua accepted] / alpha(u)`, `alpha(u) = sum_a O(a | u) 1[ua accepted]`;
-    `1 / alpha(u)` draws are expected behind u. Where no token is accepted the base law stands in."""
+    `1 / alpha(u)` draws are expected after u. Where no token is accepted the base law stands in."""
     base = np.array(world.base)
     reach: Float[np.ndarray, " S"] = np.zeros(world.states)
     reach[0], calls, stuck = 1.0, 0.0, 0.0

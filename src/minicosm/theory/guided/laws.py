@@ -118,7 +118,7 @@ def tokenwise_rejection(world: GuidedWorld, log_table: Table) -> Output:
 
 def action_rejection(world: GuidedWorld, log_table: Table, envelope: float) -> Output:
     """Tokens are drawn again until accepted, with probability `V(ua) / envelope`: the law of value-guided
-    sampling, in `envelope / N(u)` draws behind u, `N(u) = sum_a pi_ref(a | u) V(ua)`."""
+    sampling, in `envelope / N(u)` draws after u, `N(u) = sum_a pi_ref(a | u) V(ua)`."""
     tree = PrefixTree(world, log_table)
     law = tree.plain_law()
     if law.sum() < 1 - 1e-12:

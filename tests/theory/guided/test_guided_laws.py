@@ -3,6 +3,7 @@
 import itertools
 from collections import defaultdict
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,9 +26,9 @@ from minicosm.worlds import (
 
 
 def small(seed, K=2, H=3):
-    rng = np.random.default_rng(seed)
-    world = random_tree(rng, K, H, zero_laws=0.2)
-    return world, noisy_table(world, rng, kappa=4.0), rng
+    keys = jax.random.split(jax.random.key(seed))
+    world = random_tree(keys[0], K, H, zero_laws=0.2)
+    return world, noisy_table(world, keys[1], kappa=4.0), np.random.default_rng(seed)
 
 
 def prefix_state(world, string):
@@ -49,7 +50,7 @@ def as_array(world, law):
 
 
 def test_strings_are_in_alphabetical_order():
-    world = random_tree(np.random.default_rng(0), 3, 3)
+    world = random_tree(jax.random.key(0), 3, 3)
     assert list(map(tuple, laws.strings(world))) == list(itertools.product(range(3), repeat=3))
 
 
@@ -180,7 +181,7 @@ def test_needle_and_some_zero():
 
 
 def test_truncation():
-    world = random_tree(np.random.default_rng(0), 3, 1)
+    world = random_tree(jax.random.key(0), 3, 1)
     base = np.array([[[0.5, 0.3, 0.2]]])
     world = type(world)(world.step, base, world.log_tilt)
 

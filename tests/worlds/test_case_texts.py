@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from minicosm.worlds.guided.case_texts import KINDS, LINE, MARKS, RIGHT, AppendCases
+from minicosm.worlds.guided.case_states import KINDS, MARKS, Slot
+from minicosm.worlds.guided.case_texts import AppendCases
 from minicosm.worlds.guided.case_values import CaseReferee, CaseValue
 
 
@@ -44,7 +45,7 @@ def left_tokens(world, name, listed, item):
 
 @eqx.filter_jit
 def scores(verifier, tokens):
-    """What a verifier says behind each token."""
+    """What a verifier says after each token."""
 
     def one(carry, token):
         memory, n = carry
@@ -71,7 +72,7 @@ def test_without_noise_the_law_is_that_of_lines_written_out():
                 wanted[text] = wanted.get(text, 0) + base * p
     assert sum(wanted.values()) == pytest.approx(1 / 3)  # of the three names, one
     room = max(map(len, wanted))
-    # A text is followed by <eos>; behind junk's `def` that has probability 1 / V.
+    # A text is followed by <eos>; after junk's `def` that has probability 1 / V.
     for text in wanted:
         texts.append([*text, *[world.end] * (room + 1 - len(text))])
     found = np.exp(np.asarray(score(jnp.asarray(texts)), np.float64))
@@ -100,8 +101,8 @@ def lines_of(world, texts):
 
 @eqx.filter_jit
 def states_of(world, texts):
-    """The states behind 1, 2, ... tokens, in one row."""
-    states = jax.vmap(world._behind)(texts)
+    """The states after 1, 2, ... tokens, in one row."""
+    states = jax.vmap(world.states)(texts)
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), states)
 
 
@@ -111,8 +112,8 @@ def worth(value, states, token):
 
     def one(state):
         world, child = value.world, value.world.step(state, token)
-        ended = (child.slot == LINE) & (state.slot >= LINE)  # a line break in the lines
-        whole = (state.slot == RIGHT) & state.alive[0] & (state.place == 2 * state.size + 3)
+        ended = (child.slot == Slot.LINE) & (state.slot >= Slot.LINE)  # a line break in the lines
+        whole = (state.slot == Slot.RIGHT) & state.alive[0] & (state.place == 2 * state.size + 3)
         then = jnp.where(ended, whole, value.value(child))
         return then, jnp.exp(world.log_law(state)[token]), value.value(state)
 
@@ -142,7 +143,7 @@ def test_value_is_the_share_of_samples_that_end_correct():
         first = np.asarray(lines_of(world, texts).ends).argmax(axis=1)
         right = right[np.arange(400), first]
         states = states_of(world, texts)
-        exact = float(worth(CaseValue(world), states, jnp.asarray(0))[2][2])  # behind the header
+        exact = float(worth(CaseValue(world), states, jnp.asarray(0))[2][2])  # after the header
         assert abs(right.mean() - exact) < 4 * np.sqrt(exact * (1 - exact) / 400)
 
 
