@@ -5,15 +5,15 @@ import time
 
 import pytest
 
-from minicosm.text.code_runner import Limits, TestCase, run, test_case
+from minicosm.text.code_runner import Case, Limits, read_case, run
 
 QUICK = Limits(seconds=1.0, megabytes=200)
 
 
 def test_a_line_is_read_without_running_it():
     line = "assert app([1, 2], 3) == [1, 2, 3]"
-    assert test_case(line) == TestCase("app", ([1, 2], 3), [1, 2, 3])
-    assert test_case("  assert f(-1, 'a', {2: (3,)}) == None  ") == TestCase(
+    assert read_case(line) == Case("app", ([1, 2], 3), [1, 2, 3])
+    assert read_case("  assert f(-1, 'a', {2: (3,)}) == None  ") == Case(
         "f", (-1, "a", {2: (3,)}), None
     )
 
@@ -39,7 +39,7 @@ def test_a_line_is_read_without_running_it():
     ],
 )
 def test_other_lines_are_no_test_cases(line):
-    assert test_case(line) is None
+    assert read_case(line) is None
 
 
 def test_code_that_behaves():

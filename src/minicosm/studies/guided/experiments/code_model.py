@@ -7,7 +7,7 @@ every arm of every seed is written as it ends, so that a run that was stopped go
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,36 +21,8 @@ from minicosm.decoding.host_loop import sample_on_host
 from minicosm.decoding.hugging_face import HuggingFaceReader, probe_score
 from minicosm.lab import Progress, TrialResult
 
+from ..trials import CodeTask
 from . import code_texts as texts
-
-
-@dataclass(frozen=True)
-class CodeTask:
-    """The task; see above."""
-
-    model: str = "codellama/CodeLlama-7b-hf"
-    """A folder, or a name of the Hugging Face hub."""
-    device: str = ""
-    """Empty: a GPU if there is one."""
-    dtype: str = "bfloat16"
-    names: int = 10
-    texts: int = 10
-    """Of each name."""
-    seeds: int = 5
-    new_tokens: int = 384
-    layer: int = 27
-    """That verifiers look at: the residual stream behind this one of the layers 0, 1, ..."""
-    training_names: int = 50
-    training_texts: int = 10
-    """Of each of these; no name is tested."""
-    arms: tuple[str, ...] = ("baseline .95", "guided .95", "block best of 2")
-    """Any of `ARMS`."""
-    seed: int = 0
-
-    def __post_init__(self):
-        for arm in self.arms:
-            if arm not in ARMS:
-                raise ValueError(f"there is no arm {arm!r}; it must be one of {', '.join(ARMS)}")
 
 
 def guided(**fields: Any) -> Backtracking:
@@ -78,6 +50,13 @@ for count in (2, 4, 8):
     )
 
 
+def check_arms(arms: Sequence[str]) -> None:
+    """Refuse names that are none of `ARMS`."""
+    for arm in arms:
+        if arm not in ARMS:
+            raise ValueError(f"there is no arm {arm!r}; it must be one of {', '.join(ARMS)}")
+
+
 class Coder(NamedTuple):
     """A model that reads, and its tokens as text."""
 
@@ -87,7 +66,7 @@ class Coder(NamedTuple):
     def ids(self, text: str) -> list[int]:
         return list(self.tokenizer(text)["input_ids"])
 
-    def behind(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
+    def after(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
         """What `tokens` add to the prompt's text."""
         both = self.tokenizer.decode([*prompt, *tokens], skip_special_tokens=True)
         return both[len(self.tokenizer.decode(list(prompt), skip_special_tokens=True)) :]
@@ -142,6 +121,7 @@ def run(config: CodeTask, progress: Progress, folder: Path) -> TrialResult:
 
 def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) -> TrialResult:
     """All arms; `folder` keeps what is done."""
+    check_arms(config.arms)
     every = texts.names(config.training_names + config.names, config.seed)
     tested = every[config.training_names :]
     total = config.seeds * len(config.arms) + 1
@@ -178,7 +158,7 @@ def complete(
         new_tokens=config.new_tokens, end=coder.tokenizer.eos_token_id,
         ends_block=coder.ends_line(),
     )  # fmt: skip
-    written = [coder.behind(p, trace.completion(i).tolist()) for i, p in enumerate(prompts)]
+    written = [coder.after(p, trace.completion(i).tolist()) for i, p in enumerate(prompts)]
     return trace, written
 
 
@@ -212,7 +192,7 @@ def run_arm(
 
 
 class Examples(NamedTuple):
-    """Hidden states behind prefixes, and whether these are right."""
+    """Hidden states after prefixes, and whether these are right."""
 
     states: Float[np.ndarray, "n E"]
     labels: Int[np.ndarray, " n"]
@@ -268,7 +248,7 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
         coder.reader.back(0)
         coder.reader.read(string)
         states = coder.reader.states
-        written = list(texts.prefixes(own, lambda t, p=string[:begin]: coder.behind(p, t)))
+        written = list(texts.prefixes(own, lambda t, p=string[:begin]: coder.after(p, t)))
         right = [texts.viable(name, text) for text in written]
         error = right.index(False) if False in right else len(own)
         if error < len(own):

@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
-
-from ...common.checks import Results
+from minicosm.lab import PALETTE, Results, figure, rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +14,6 @@ PLAIN, FIRST, WALK = PALETTE[1], PALETTE[0], PALETTE[2]
 
 def amplification(results: Results) -> "Figure":
     """KL to the wanted law against the horizon in four worlds: plain guidance, the first leaf, y^(T)."""
-    numbers = results["suite"].numbers
     fig = figure(8.6, 5.2)
     axes = fig.subplots(2, 2)
     titles = {
@@ -26,13 +23,13 @@ def amplification(results: Results) -> "Figure":
         "noisy Dyck": "noisy Dyck, feasibility as value",
     }
     for ax, (name, title) in zip(axes.flat, titles.items(), strict=True):
-        found = {key: np.array(values) for key, values in numbers[name].items()}
+        found = _arrays(results, name)
         for key, colour, mark, label in (
             ("plain", PLAIN, "s", "plain guidance"),
             ("first", FIRST, "o", "first leaf of VGB"),
         ):
             _line(ax, found["H"], found[key], colour, mark, label)
-        walk = {key: np.array(values) for key, values in numbers["walk"].items()}
+        walk = _arrays(results, "walk")
         on = walk["family"] == name
         ax.plot(
             walk["H"][on], walk["kl"][on], "^-", ms=4, color=WALK, label="$y^{(T)}$, $T = 6 H^2$"
@@ -51,6 +48,11 @@ def amplification(results: Results) -> "Figure":
     return fig
 
 
+def _arrays(results: Results, name: str) -> dict[str, np.ndarray]:
+    """The columns that the suite wrote down under a name."""
+    return {column: np.array(values) for column, values in rows(results, name).items()}
+
+
 def _line(
     ax: Any, sizes: np.ndarray, values: np.ndarray, colour: str, mark: str, label: str
 ) -> None:
@@ -64,7 +66,7 @@ def _line(
 
 def monte_carlo(results: Results) -> "Figure":
     """The same with values from rollouts, for both numbers of rollouts."""
-    found = {key: np.array(v) for key, v in results["suite"].numbers["Monte-Carlo values"].items()}
+    found = _arrays(results, "Monte-Carlo values")
     fig = figure(5.4, 3.4)
     ax = fig.subplots()
     for N, style in ((500, "-"), (10_000, "--")):
