@@ -12,8 +12,10 @@ Truths = Bool[np.ndarray, "levels S"]
 
 def rejection_calls(world: GuidedWorld) -> float:
     """`D / P(accepted)`; a string is accepted with probability `tau / max tau`."""
-    chance = float(np.exp(world.log_partition() - world.log_tilt.max()))
-    return world.horizon / chance if chance > 0 else float("inf")
+    log_partition = world.log_partition()
+    if log_partition == -np.inf:
+        return float("inf")
+    return world.horizon / float(np.exp(log_partition - world.log_tilt.max()))
 
 
 class Tokenwise(NamedTuple):

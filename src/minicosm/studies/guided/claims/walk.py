@@ -67,8 +67,8 @@ STUDY.claim(
         "With exact values every inner level has mass 1/H, the root and all leaves together 1/(2H) each; "
         "from the root, given the level h, the node has the law pi*(y_{1:h}) after any number of steps; and "
         "the walk that is not lazy has the eigenvalues cos(pi j / H), j = 0..H, for every node at depth h "
-        "with m children of positive value m - 1 copies of cos((2j - 1) pi / (2 (H - h))), j = 1..H-h, and no "
-        "others."
+        "with m children of positive value m - 1 copies of cos((2j - 1) pi / (2 (H - h))), j = 1..H-h, and "
+        "no others."
     ),
     criterion=IDENTITY,
     trials=trees,

@@ -7,7 +7,6 @@ every arm of every seed is written as it ends, so that a run that was stopped go
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,7 +65,7 @@ class Coder(NamedTuple):
     def ids(self, text: str) -> list[int]:
         return list(self.tokenizer(text)["input_ids"])
 
-    def after(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
+    def added(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
         """What `tokens` add to the prompt's text."""
         both = self.tokenizer.decode([*prompt, *tokens], skip_special_tokens=True)
         return both[len(self.tokenizer.decode(list(prompt), skip_special_tokens=True)) :]
@@ -144,7 +143,7 @@ def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) ->
     columns = {
         arm: {name: [row[name] for row in rows] for name in rows[0]} for arm, rows in found.items()
     }
-    return TrialResult({"config": asdict(config), "arms": columns})
+    return TrialResult({"arms": columns})
 
 
 def complete(
@@ -158,7 +157,7 @@ def complete(
         new_tokens=config.new_tokens, end=coder.tokenizer.eos_token_id,
         ends_block=coder.ends_line(),
     )  # fmt: skip
-    written = [coder.after(p, trace.completion(i).tolist()) for i, p in enumerate(prompts)]
+    written = [coder.added(p, trace.completion(i).tolist()) for i, p in enumerate(prompts)]
     return trace, written
 
 
@@ -248,7 +247,7 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
         coder.reader.back(0)
         coder.reader.read(string)
         states = coder.reader.states
-        written = list(texts.prefixes(own, lambda t, p=string[:begin]: coder.after(p, t)))
+        written = list(texts.prefixes(own, lambda t, p=string[:begin]: coder.added(p, t)))
         right = [texts.viable(name, text) for text in written]
         error = right.index(False) if False in right else len(own)
         if error < len(own):

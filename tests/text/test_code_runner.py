@@ -78,7 +78,7 @@ def test_hostile_code(code, verdicts):
     assert time.monotonic() - begin < 30
 
 
-def test_doors_behind_doors(tmp_path):
+def test_doors_that_other_doors_lead_to(tmp_path):
     """Modules of the interpreter that are reached through other objects open no files."""
     target = tmp_path / "written"
     find = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]"
