@@ -157,7 +157,7 @@ def test_block_best_of_n_ends_blocks_with_lines(folder):
     assert numbers["calls"] > 24 and numbers["verifier_calls"] >= 4
 
 
-def test_what_is_missing_is_told(folder, tmp_path, monkeypatch):
+def test_what_is_missing_is_named(folder, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"the model .*/nothing' cannot be loaded"):
         code_model.load(CodeTask(model=str(tmp_path / "nothing")))
     with pytest.raises(ValueError, match=r"layer is 27; this model has the layers 0\.\.1"):

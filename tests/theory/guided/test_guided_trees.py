@@ -32,6 +32,7 @@ from minicosm.worlds import (
     noisy_table,
     random_tree,
     secret_parity,
+    some_zero,
 )
 
 
@@ -205,7 +206,7 @@ def test_visits_before_the_first_leaf():
 
 
 class Proposing(Walk):
-    """The walk that proposes a parent or a child of the base law and holds on reject, as told."""
+    """The walk that proposes a parent or a child of the base law and holds on reject."""
 
     def __init__(self, world, log_table, bound):
         super().__init__(world, log_table)
@@ -451,8 +452,51 @@ def test_weak_verifiers_stall():
     assert tree.leaf_mass() == pytest.approx(needle_costs(8).leaf_mass)
 
 
+def test_biased_coin_reference_numbers():
+    """Bias .5 at H = 4, 6, 8, 10: total variation and KL of plain guidance and the first leaf, and time."""
+    trees = [
+        PrefixTree(biased_coin(H), biased_coin_table(biased_coin(H), 0.5)) for H in (4, 6, 8, 10)
+    ]
+    wanted = {
+        "tv_plain": (0.34375, 0.4453125, 0.529846, 0.580368),
+        "kl_plain": (0.431523, 0.719205, 1.006887, 1.294569),
+        "tv_first_leaf": (0.156461, 0.166165, 0.170505, 0.173204),
+        "kl_first_leaf": (0.071559, 0.082271, 0.087746, 0.091048),
+    }
+    for name, values in wanted.items():
+        found = [getattr(tree.amplification(), name) for tree in trees]
+        np.testing.assert_allclose(found, values, atol=5.1e-7)
+    times = [tree.hitting_time() for tree in trees]
+    np.testing.assert_allclose(times, (18.1559, 42.0787, 76.2426, 120.7483), atol=5.1e-5)
+    np.testing.assert_allclose([tree.leaf_mass() * 2 * tree.horizon for tree in trees], 1)
+
+
+def test_some_zero_reference_numbers():
+    """Feasibility as value: total variation of plain guidance and of the first leaf at D = 2, 3, 6."""
+    for D, plain, first in ((2, 1 / 6, 0.066667), (3, 0.107143, 0.044643), (6, 0.015377, 0.009462)):
+        world = some_zero(D)
+        tree = PrefixTree(world, np.where(world.feasible(), 0.0, -np.inf))
+        distances = tree.amplification()
+        assert distances.tv_plain == pytest.approx(plain, abs=5.1e-7)
+        assert distances.tv_first_leaf == pytest.approx(first, abs=5.1e-7)
+        assert tv(tree.leaf_law(), tree.target()) < 1e-12
+
+
+def test_values_on_another_scale():
+    """`V = s^h V*` at H = 5: leaf mass .258, .100, .016 and 50.9, 25, 69.3 steps for s = 1/2, 1, 2."""
+    for scale, mass, steps in ((0.5, 0.258, 50.9), (1.0, 0.1, 25.0), (2.0, 0.016, 69.3)):
+        moved = guided.scaled_below_the_leaves(biased_coin(5), scale)
+        assert moved.holds
+        assert moved.details["leaf_mass"] == pytest.approx(mass, abs=5.1e-4)
+        assert moved.details["steps"] == pytest.approx(steps, abs=0.051)
+
+
 def test_noisy_dyck_reference_numbers():
     world = noisy_dyck(6)
+    assert np.exp(world.log_partition()) == pytest.approx(0.636056, abs=5e-7)
+    assert world.tilted().base[0, 0, 0] == pytest.approx(0.162791, abs=5e-7)  # square, under pi*
+    exact = PrefixTree(world)
+    assert exact.leaf_mass() == pytest.approx(1 / 12) and exact.hitting_time() == pytest.approx(36)
     tree = PrefixTree(world, np.where(world.feasible(), 0.0, -np.inf))
     found = tree.amplification()
     assert found.tv_plain == pytest.approx(0.083966, abs=5e-7)

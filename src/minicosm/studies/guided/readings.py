@@ -42,10 +42,10 @@ def table(title: str, columns: Mapping[str, Sequence[Any]], note: str = "") -> T
 # -- exact suites -----------------------------------------------------------------------------
 
 
-def selected(found: Rows, column: str, **at: Any) -> np.ndarray:
+def selected(data: Rows, column: str, **at: Any) -> np.ndarray:
     """The numbers of a column in the rows where other columns have these values."""
-    on = np.all([np.array(found[name]) == value for name, value in at.items()], axis=0)
-    return np.array(found[column], float)[on]
+    on = np.all([np.array(data[name]) == value for name, value in at.items()], axis=0)
+    return np.array(data[column], float)[on]
 
 
 # -- trained generators -----------------------------------------------------------------------

@@ -141,7 +141,7 @@ def query_count(
     bound = world.horizon + settings.quota * settings.stride
     details = {"most": most, "bound": bound}
     name = "calls of Algorithm 1"
-    return Theorem.inequality(name, bound - most, within=0.0, details=details)
+    return Theorem.inequality(name, float(bound - most), within=0.0, details=details)
 
 
 def query_count_as_printed(
@@ -151,7 +151,7 @@ def query_count_as_printed(
     most = backtracking(world, log_table, settings).most_calls
     details = {"most": most, "bound": world.horizon}
     name = "calls of Algorithm 1 as printed"
-    return Theorem.inequality(name, world.horizon - most, within=0.0, details=details)
+    return Theorem.inequality(name, float(world.horizon - most), within=0.0, details=details)
 
 
 def lagged_errors(
@@ -159,12 +159,12 @@ def lagged_errors(
 ) -> Theorem:
     """In the lagged-error world accuracy and expected calls of Algorithm 1 are those of `lagged_outcome`."""
     world, log_table = lagged_error(length, position, lag, chance)
-    found = backtracking(world, log_table, settings)
-    right = sum(mass for string, mass in found.law.items() if string[position - 1] == 0)
+    result = backtracking(world, log_table, settings)
+    right = sum(mass for string, mass in result.law.items() if string[position - 1] == 0)
     wanted = lagged_outcome(
         length, position, lag, chance,
         quota=settings.quota, stride=settings.stride, refill=settings.refill,
     )  # fmt: skip
-    off = 0.0 if wanted.calls is None else abs(found.calls - wanted.calls)
+    off = 0.0 if wanted.calls is None else abs(result.calls - wanted.calls)
     error = largest(abs(right - wanted.accuracy), off)
     return Theorem.identity("lagged errors", error)

@@ -74,7 +74,7 @@ def fewest_queries(candidates: int) -> Fraction:
 
 
 class NeedleCosts(NamedTuple):
-    """Expected calls to the generator (steps for VGB) until the only accepted string is found."""
+    """Expected calls to the generator (steps for VGB) until the only accepted string is drawn."""
 
     rejection: int  # D 2^D
     restart: int  # 2^(D+1) - 2: from scratch at the first token that is rejected

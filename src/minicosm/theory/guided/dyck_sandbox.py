@@ -71,15 +71,15 @@ def _completion_kinds(depth: int, left: int) -> dict[tuple[int, int, int], int]:
     """Skeletons of completions by (openings, of them free ones, free closings): how many there are."""
     if left == 0:
         return {(0, 0, 0): 1}
-    found: dict[tuple[int, int, int], int] = defaultdict(int)
+    result: dict[tuple[int, int, int], int] = defaultdict(int)
     forced = depth == 0 or depth == left
     if depth < left:
         for (n, f, c), count in _completion_kinds(depth + 1, left - 1).items():
-            found[n + 1, f + (not forced), c] += count
+            result[n + 1, f + (not forced), c] += count
     if depth:
         for (n, f, c), count in _completion_kinds(depth - 1, left - 1).items():
-            found[n, f, c + (not forced)] += count
-    return dict(found)
+            result[n, f, c + (not forced)] += count
+    return dict(result)
 
 
 def distinct_completions(

@@ -35,8 +35,8 @@ def first_leaf(tree: PrefixTree) -> Theorem:
         details["time"] = abs(tree.hitting_time() / float(visits.sum()) - 1)
         return largest(*details.values())
 
-    found = where((reached,), error)
-    return Theorem.identity("first leaf", found, conditions=(reached,), details=details)
+    result = where((reached,), error)
+    return Theorem.identity("first leaf", result, conditions=(reached,), details=details)
 
 
 def first_leaf_of_exact_values(tree: PrefixTree) -> Theorem:
@@ -80,8 +80,8 @@ def plain_guidance(tree: PrefixTree) -> Theorem:
         return largest(*details.values())
 
     needs = (same_support(tree),)
-    found = where(needs, error)
-    return Theorem.identity("plain guidance", found, conditions=needs, details=details)
+    result = where(needs, error)
+    return Theorem.identity("plain guidance", result, conditions=needs, details=details)
 
 
 def plain_product(tree: PrefixTree) -> Float[np.ndarray, " leaves"]:

@@ -58,11 +58,13 @@ def verifier_calls(secret: Sequence[int]) -> Theorem:
     secret parity by trying tokens in order: with at most `|Sigma| D` calls to it, and none to the generator.
     """
     world = secret_parity(secret)
-    found = constrained.verifier_enumeration(world.feasibility_verifier())
-    wrong = found.string != (*map(int, secret), int(sum(secret) % 2))
-    late = found.verifier_calls > world.vocab * world.horizon
-    details = {"D": world.horizon, "calls": found.verifier_calls}
-    return Theorem.identity("calls to the verifier", wrong + late, within=0.0, details=details)
+    result = constrained.verifier_enumeration(world.feasibility_verifier())
+    wrong = result.string != (*map(int, secret), int(sum(secret) % 2))
+    late = result.verifier_calls > world.vocab * world.horizon
+    details = {"D": world.horizon, "calls": result.verifier_calls}
+    return Theorem.identity(
+        "calls to the verifier", float(wrong + late), within=0.0, details=details
+    )
 
 
 def theorem_3_1_2(knapsack: Knapsack) -> Theorem:
@@ -71,14 +73,14 @@ def theorem_3_1_2(knapsack: Knapsack) -> Theorem:
     size = len(knapsack.weights)
     bits = np.arange(2**size)[:, None] >> np.arange(size) & 1
     solutions = int(np.sum(bits @ np.array(knapsack.weights) == knapsack.target))
-    found = constrained.verifier_enumeration(knapsack.world().feasibility_verifier()).string
-    wrong = (found is None) != (solutions == 0)
-    if found is not None:
-        chosen = sum(w for bit, w in zip(found, knapsack.weights, strict=True) if bit)
+    result = constrained.verifier_enumeration(knapsack.world().feasibility_verifier()).string
+    wrong = (result is None) != (solutions == 0)
+    if result is not None:
+        chosen = sum(w for bit, w in zip(result, knapsack.weights, strict=True) if bit)
         wrong |= chosen != knapsack.target
     counted = knapsack.count() != solutions
     details = {"size": size, "solutions": solutions}
-    return Theorem.identity("Theorem 3.1.2", wrong + counted, within=0.0, details=details)
+    return Theorem.identity("Theorem 3.1.2", float(wrong + counted), within=0.0, details=details)
 
 
 def superincreasing_weights(knapsack: Knapsack) -> Theorem:
@@ -93,7 +95,7 @@ def superincreasing_weights(knapsack: Knapsack) -> Theorem:
     count = knapsack.count()
     wrong = ((knapsack.greedy() is not None) != (count > 0)) + (count > 1)
     name = "superincreasing weights"
-    return Theorem.identity(name, wrong, within=0.0, conditions=(strict,))
+    return Theorem.identity(name, float(wrong), within=0.0, conditions=(strict,))
 
 
 def proposition_3_1_1(length: int) -> Theorem:
@@ -101,14 +103,14 @@ def proposition_3_1_1(length: int) -> Theorem:
     token `2^(D+1) - 2`, tokenwise rejection `2D`. The error is relative."""
     world, closed = needle(length), needle_costs(length)
     accepts = world.feasible()
-    found = {
+    result = {
         "rejection": constrained.rejection_calls(world),
         "restart": constrained.restart_calls(world, accepts),
         "tokenwise": constrained.tokenwise_rejection(world, accepts).calls,
     }
     wanted = (closed.rejection, closed.restart, closed.tokenwise)
-    error = largest(*(abs(a / b - 1) for a, b in zip(found.values(), wanted, strict=True)))
-    return Theorem.identity("Proposition 3.1.1", error, details={"D": length, **found})
+    error = largest(*(abs(a / b - 1) for a, b in zip(result.values(), wanted, strict=True)))
+    return Theorem.identity("Proposition 3.1.1", error, details={"D": length, **result})
 
 
 def tokenwise_calls_of_uniform_bits(world: GuidedWorld) -> Theorem:

@@ -155,13 +155,13 @@ class PrefixTree:
         """`P(the first leaf is y, within T lazy steps)`, what is missing to one has reached none; and the
         expected number of moves until then."""
         self._check_moves()
-        law, found, moves = self.start(), np.zeros(self.vocab**self.horizon), 0.0
+        law, result, moves = self.start(), np.zeros(self.vocab**self.horizon), 0.0
         for _ in range(steps):
             moves += float(law.sum()) / 2
             law = self.advance(law)
-            found += law[self.leaves]
+            result += law[self.leaves]
             law[self.leaves] = 0
-        return found, moves
+        return result, moves
 
     def kernel(self, *, lazy: bool = True) -> csr_array:
         """The transition matrix over the nodes that can be reached, in order; rows sum to one."""

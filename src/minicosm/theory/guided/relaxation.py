@@ -21,8 +21,8 @@ def gap_bounds(tree: PrefixTree) -> Theorem:
         details.update(gap=gap, canonical=canonical, closed=closed)
         return least(gap / canonical, canonical / closed) - 1
 
-    found = where(needs, slack)
-    return Theorem.inequality("gap", found, conditions=needs, details=details)
+    result = where(needs, slack)
+    return Theorem.inequality("gap", result, conditions=needs, details=details)
 
 
 def decay(tree: PrefixTree, steps: int) -> Theorem:

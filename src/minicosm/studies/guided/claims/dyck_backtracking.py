@@ -59,8 +59,8 @@ def _quota_table(results: Results) -> Table:
     rows: list[tuple[Any, ...]] = []
     for mode in (*sizes.modes, "perfect, printed"):
         for q in sizes.quotas:
-            found = (cell(results, "accuracy", mode, quota=q, stride=b) for b in sizes.strides)
-            rows.append((mode, q, *map(Estimate.of, found)))
+            data = (cell(results, "accuracy", mode, quota=q, stride=b) for b in sizes.strides)
+            rows.append((mode, q, *map(Estimate.of, data)))
     rows += [("source", q, *printed) for q, printed in PRINTED.items()]
     baseline = (
         float(column(results, "quota", "baseline", n).mean()) for n in ("nucleus", "argmax")
@@ -176,8 +176,8 @@ def needed(results: Results) -> Outcome:
                 name: cell(results, "unguided", name, quota=q, stride=b)
                 for name in ("nucleus", "argmax")
             }
-            for name, found in alone.items():
-                differences[f"{name}, quota {q}, stride {b}"] = Estimate.of(found - guided)
+            for name, data in alone.items():
+                differences[f"{name}, quota {q}, stride {b}"] = Estimate.of(data - guided)
             fired = cell(results, "fired", quota=q, stride=b)
             rows.append((q, b, float(fired.mean()), *map(Estimate.of, [*alone.values(), guided])))
     columns = ("quota", "stride", "rejected", "nucleus .9", "argmax", "with backtracking")

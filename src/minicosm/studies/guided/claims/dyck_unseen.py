@@ -137,9 +137,9 @@ def remaining(results: Results) -> Outcome:
     def among(what: str, *path: str) -> Estimate:
         return share(total(results, what, *path), total(results, what, "count"))
 
-    found = results["sandbox"].numbers["remaining"]
-    kinds = {name: total(results, "remaining", "kinds", name) for name in found["kinds"]}
-    listed = [tuple(row) for rows in found["rows"] for row in rows][:23]
+    data = results["sandbox"].numbers["remaining"]
+    kinds = {name: total(results, "remaining", "kinds", name) for name in data["kinds"]}
+    listed = [tuple(row) for rows in data["rows"] for row in rows][:23]
     tables = (
         Table("Kinds of mistakes", ("kind", "count"), tuple((k, n) for k, n in kinds.items() if n)),
         Table(
@@ -181,9 +181,9 @@ def remaining(results: Results) -> Outcome:
 )
 def diversity(results: Results) -> Outcome:
     names = ("guided", "nucleus 1", "nucleus 0.9", "ideal")
-    found = {name: column(results, "diversity", name) for name in names}
-    change = Estimate.of(found["guided"] - found["nucleus 1"])
-    shown = {name: Estimate.of(values) for name, values in found.items()}
+    data = {name: column(results, "diversity", name) for name in names}
+    change = Estimate.of(data["guided"] - data["nucleus 1"])
+    shown = {name: Estimate.of(values) for name, values in data.items()}
     return judged(results, all_of(all_within("difference", change, 0.7), numbers=shown))
 
 

@@ -76,17 +76,17 @@ STUDY.claim(
     trials=trees,
 )
 def stalls(results: Results) -> Outcome:
-    found = rows(results, "feasibility stalls")
+    data = rows(results, "feasibility stalls")
     columns = {
-        "D": found["D"], "steps of VGB": found["steps"], "tokenwise calls": found["tokenwise"],
+        "D": data["D"], "steps of VGB": data["steps"], "tokenwise calls": data["tokenwise"],
     }  # fmt: skip
-    return all_of(holds(found.name)(results), tables=(table("needle world", columns),))
+    return all_of(holds(data.name)(results), tables=(table("needle world", columns),))
 
 
 def _means(results: Results, name: str, **at: int) -> tuple[Estimate, Estimate, float]:
     """Means of plain guidance and of the first leaf over draws, and the ratio of the means."""
-    found = rows(results, name)
-    plain, first = (Estimate.of(selected(found, rule, **at)) for rule in ("plain", "first"))
+    data = rows(results, name)
+    plain, first = (Estimate.of(selected(data, rule, **at)) for rule in ("plain", "first"))
     return plain, first, float(np.divide(first.value, plain.value))
 
 
@@ -124,7 +124,7 @@ def linear_growth(results: Results) -> Outcome:
     }  # fmt: skip
     return all_of(
         at_least("least growth of plain guidance", lines["growth"], 1.5),
-        at_most("largest growth of plain guidance", lines["growth"], 3),
+        at_most("largest growth of plain guidance", lines["growth"], 3.0),
         below("largest ratio of the first leaf to plain guidance", lines["ratio"], 0.2),
         tables=(
             table("KL to the wanted law", lines),
@@ -176,15 +176,15 @@ COSTS = {
     trials=amplify,
 )
 def walk(results: Results) -> Outcome:
-    found, costs = rows(results, "walk"), rows(results, "costs")
+    data, costs = rows(results, "walk"), rows(results, "costs")
     columns = {
-        "world": found["family"], "H": found["H"], "plain": found["plain"], "first leaf": found["first"],
-        "y^(T)": found["tv"], "stationary": found["stationary"],
+        "world": data["family"], "H": data["H"], "plain": data["plain"], "first leaf": data["first"],
+        "y^(T)": data["tv"], "stationary": data["stationary"],
     }  # fmt: skip
     spent = {title: costs[name] for name, title in COSTS.items()}
     return all_of(
-        at_most("largest total variation of y^(T)", found["tv"], 0.02),
-        at_most("largest total variation of the stationary law", found["stationary"], 1e-9),
+        at_most("largest total variation of y^(T)", data["tv"], 0.02),
+        at_most("largest total variation of the stationary law", data["stationary"], 1e-9),
         tables=(
             table("total variation to the wanted law", columns),
             table("expected cost at H = 8, feasibility as value for needle and some zero", spent),

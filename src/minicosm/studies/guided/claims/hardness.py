@@ -47,14 +47,14 @@ STUDY.claim(
     trials=constraints,
 )
 def theorem_3_1_1(results: Results) -> Outcome:
-    found, exact = rows(results, "searches"), rows(results, "Theorem 3.1.1")
+    data, exact = rows(results, "searches"), rows(results, "Theorem 3.1.1")
     columns = {
-        "D": found["D"], "exact": exact["queries"], "simulated": found["mean"],
-        "standard error": found["error"],
+        "D": data["D"], "exact": exact["queries"], "simulated": data["mean"],
+        "standard error": data["error"],
     }  # fmt: skip
     return all_of(
         holds("Theorem 3.1.1", "short queries tell nothing")(results),
-        at_most("largest distance in standard errors", found["distance"], 3),
+        at_most("largest distance in standard errors", data["distance"], 3.0),
         tables=(table("expected queries", columns),),
     )
 
@@ -126,8 +126,8 @@ STUDY.claim(
     trials=constraints,
 )
 def proposition_3_1_1(results: Results) -> Outcome:
-    found = rows(results, "Proposition 3.1.1")
-    columns = {name: found[name] for name in ("D", "rejection", "restart", "tokenwise")}
+    data = rows(results, "Proposition 3.1.1")
+    columns = {name: data[name] for name in ("D", "rejection", "restart", "tokenwise")}
     check = holds("Proposition 3.1.1", "tokenwise calls of uniform bits")
     return all_of(check(results), tables=(table("expected calls", columns),))
 
@@ -145,8 +145,8 @@ def proposition_3_1_1(results: Results) -> Outcome:
     trials=constraints,
 )
 def proposition_3_1_2(results: Results) -> Outcome:
-    found = rows(results, "Proposition 3.1.2")
-    distances = selected(found, "distance", applies=True)
+    data = rows(results, "Proposition 3.1.2")
+    distances = selected(data, "distance", applies=True)
     return all_of(
         holds("Proposition 3.1.2")(results),
         above("least distance from the restricted law", distances, 0.0),

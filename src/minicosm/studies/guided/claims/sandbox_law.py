@@ -58,8 +58,8 @@ SMALLEST_PRINTED = 5.47
 
 def _ideal(results: Results, lengths: range) -> float:
     """How many of ten ideal completions differ, for prompts of uniform length."""
-    found = rows(results, "ideal diversity")
-    values = [selected(found, "distinct", prefix=length)[0] for length in lengths]
+    data = rows(results, "ideal diversity")
+    values = [selected(data, "distinct", prefix=length)[0] for length in lengths]
     return float(sum(values)) / len(lengths)
 
 
@@ -110,8 +110,8 @@ def table_3_5(results: Results) -> Outcome:
     kind="lemma",
 )
 def ideal_diversity(results: Results) -> Outcome:
-    found = rows(results, "ideal diversity")
-    columns = {"prefix": found["prefix"], "distinct of ten": found["distinct"]}
+    data = rows(results, "ideal diversity")
+    columns = {"prefix": data["prefix"], "distinct of ten": data["distinct"]}
     return all_of(
         holds("ideal diversity")(results),
         at_most("mean for 25 to 31", _ideal(results, STATED), 3.0),

@@ -166,15 +166,15 @@ def holding(results: Results) -> Outcome:
     kind="lemma",
 )
 def calibration(results: Results) -> Outcome:
-    found = rows(results, "values scaled below the leaves")
+    data = rows(results, "values scaled below the leaves")
 
     def change(column: str, scale: float) -> float:
-        values = [float(selected(found, column, scale=s)[0]) for s in (scale, 1.0)]
+        values = [float(selected(data, column, scale=s)[0]) for s in (scale, 1.0)]
         return values[0] - values[1]
 
-    columns = {"s": found["scale"], "leaf mass": found["leaf_mass"], "steps": found["steps"]}
+    columns = {"s": data["scale"], "leaf mass": data["leaf_mass"], "steps": data["steps"]}
     return all_of(
-        holds("scaled levels", found.name)(results),
+        holds("scaled levels", data.name)(results),
         above("mass gained by s = 1/2", change("leaf_mass", 0.5), 0.0),
         below("mass gained by s = 2", change("leaf_mass", 2.0), 0.0),
         above("fewest steps added", [change("steps", s) for s in (0.5, 2.0)], 0.0),
@@ -228,15 +228,15 @@ STUDY.claim(
     figure=mixing_curves,
 )
 def curves(results: Results) -> Outcome:
-    found = rows(results, "curves")
-    shares = [first / proved for first, proved in zip(found["first"], found["enough"], strict=True)]
+    data = rows(results, "curves")
+    shares = [first / proved for first, proved in zip(data["first"], data["enough"], strict=True)]
     columns = {
-        "H": found["H"], "TV <= 0.05 at": found["first"], "proved": found["enough"],
-        "TV then": found["then"],
+        "H": data["H"], "TV <= 0.05 at": data["first"], "proved": data["enough"],
+        "TV then": data["then"],
     }  # fmt: skip
     return all_of(
-        at_most("largest excess over a bound", [-slack for slack in found["slack"]], 1e-9),
-        at_most("largest distance at the proved T", found["then"], 0.05),
+        at_most("largest excess over a bound", [-slack for slack in data["slack"]], 1e-9),
+        at_most("largest distance at the proved T", data["then"], 0.05),
         at_most("largest share of the proved T that is needed", shares, 0.1),
         tables=(table("steps to a leaf-conditional total variation of 0.05", columns),),
     )

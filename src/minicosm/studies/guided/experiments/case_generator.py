@@ -167,7 +167,7 @@ def excess(config: CaseGenerators, models: Transformer) -> Float[np.ndarray, " m
 def _excess(fresh: LawObjective, models: Any) -> Float[Array, " members"]:
     def one(model: Any) -> Float[Array, ""]:
         each = jnp.arange(DRAWN).reshape(-1, 64)
-        found = jax.lax.map(lambda which: fresh.on(model, which)[1], each)
-        return jnp.sum(found["excess"] * found["tokens"]) / jnp.sum(found["tokens"])
+        result = jax.lax.map(lambda which: fresh.on(model, which)[1], each)
+        return jnp.sum(result["excess"] * result["tokens"]) / jnp.sum(result["tokens"])
 
     return eqx.filter_vmap(one)(models)

@@ -124,14 +124,14 @@ def line_examples(
     `most`."""
     _, ends, correct, _ = map(np.asarray, read_texts(world, tokens))
     rng = np.random.default_rng(seed)
-    found = [np.argwhere(ends & (correct == label)) for label in (False, True)]
-    size = min(most, *map(len, found))
+    result = [np.argwhere(ends & (correct == label)) for label in (False, True)]
+    size = min(most, *map(len, result))
     if size == 0:
         raise ValueError(
-            f"the generator wrote {len(found[1])} correct lines and {len(found[0])} wrong ones in "
+            f"the generator wrote {len(result[1])} correct lines and {len(result[0])} wrong ones in "
             f"{len(tokens)} texts; verifiers need some of both: take more texts or train it longer"
         )
-    rows = np.concatenate([part[rng.choice(len(part), size, replace=False)] for part in found])
+    rows = np.concatenate([part[rng.choice(len(part), size, replace=False)] for part in result])
     return Examples(tokens[rows[:, 0]], rows[:, 1] + 1, np.repeat([0, 1], size))
 
 

@@ -49,7 +49,7 @@ def arms(config: Cases) -> dict[str, Arm]:
     """All arms of Algorithm 1 with the usual probe, and those that need none."""
     plain = {"top_p": 1.0}
     hot = {"top_p": 1.0, "temperature": 1.2}
-    found = {
+    result = {
         "baseline .95": Arm(Speaker.NOBODY, {}),
         "baseline 1": Arm(Speaker.NOBODY, plain),
         "baseline 1, T 1.2": Arm(Speaker.NOBODY, hot),
@@ -62,7 +62,7 @@ def arms(config: Cases) -> dict[str, Arm]:
     }
     for name, threshold in (("", 0.1), (", threshold .5", 0.5)):
         cut = {"threshold": threshold}
-        found |= {
+        result |= {
             f"guided .95{name}": Arm(Speaker.PROBE, cut),
             f"guided 1{name}": Arm(Speaker.PROBE, plain | cut),
             f"guided 1, B 10{name}": Arm(Speaker.PROBE, plain | cut | {"stride": 10}),
@@ -72,21 +72,21 @@ def arms(config: Cases) -> dict[str, Arm]:
         }
     for top_p, temperature in config.grid:
         settings = {"top_p": top_p, "temperature": temperature}
-        found[f"grid {top_p:g}, {temperature:g}"] = Arm(Speaker.NOBODY, settings)
-    return found
+        result[f"grid {top_p:g}, {temperature:g}"] = Arm(Speaker.NOBODY, settings)
+    return result
 
 
 def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
     """Train the generators, then measure each."""
     models = train(config, progress, folder)
-    found = []
+    result = []
     for i in range(config.members):
         progress(i, config.members, f"generator {i + 1} of {config.members}")
         key = jax.random.fold_in(jax.random.key(config.seed), 2 + i)
-        found.append(measure(config, member(models, i), key))
-    numbers = stacked([part for part, _ in found])
+        result.append(measure(config, member(models, i), key))
+    numbers = stacked([part for part, _ in result])
     numbers |= {"excess": excess(config, models).tolist(), "exact_correct": _exact_correct(config)}
-    curves = {name: np.stack([part[name] for _, part in found]) for name in found[0][1]}
+    curves = {name: np.stack([part[name] for _, part in result]) for name in result[0][1]}
     return TrialResult(numbers, curves)
 
 
@@ -142,13 +142,13 @@ def measure(
             count=count, separator=world.mark("\n"), blocks=config.lines, top_p=BASE["top_p"]
         )
         sample(f"block best of {count}", verifiers.line, block, tested, Speaker.PROBE)
-    found = {
+    result = {
         "arms": measured,
         "probe_examples": verifiers.examples,
         "layer_accuracy": {str(k): v for k, v in verifiers.layer_accuracy.items()},
         "depth_accuracy": {str(k): v for k, v in verifiers.depth_accuracy.items()},
     }
-    return found, curves
+    return result, curves
 
 
 def _settings(fields: dict[str, Any]) -> Backtracking:
@@ -194,7 +194,7 @@ def _run(
     tokens = np.where(trace.tokens < 0, world.end, trace.tokens)
     _, _, correct, case = map(np.asarray, read_texts(world, tokens))
     asked = config.lines * _size(config)
-    found: dict[str, list[float]] = {}
+    result: dict[str, list[float]] = {}
     curves = []
     for first in range(0, len(rows), _size(config)):
         part = slice(first, first + _size(config))
@@ -206,9 +206,9 @@ def _run(
             "backtracks": trace.backtracks[part].mean(),
         }
         for name, value in values.items():
-            found.setdefault(name, []).append(float(value))
+            result.setdefault(name, []).append(float(value))
         curves.append(np.stack([trace.calls[part], new]))
-    return found, curves[0]
+    return result, curves[0]
 
 
 def new_cases(

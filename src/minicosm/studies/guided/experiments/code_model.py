@@ -127,7 +127,7 @@ def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) ->
     progress(0, total, "verifiers")
     verifiers = train(config, coder, every[: config.training_names], folder / "verifiers.npz")
     judge = texts.Cases()
-    found: dict[str, list[dict[str, float]]] = {arm: [] for arm in config.arms}
+    result: dict[str, list[dict[str, float]]] = {arm: [] for arm in config.arms}
     done = 1
     for seed in range(config.seeds):
         for arm in config.arms:
@@ -138,10 +138,10 @@ def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) ->
                 numbers = run_arm(config, coder, verifiers, judge, arm, tested, seed)
                 part.write_text(json.dumps(numbers))
                 part.rename(kept)
-            found[arm].append(json.loads(kept.read_text()))
+            result[arm].append(json.loads(kept.read_text()))
             done += 1
     columns = {
-        arm: {name: [row[name] for row in rows] for name in rows[0]} for arm, rows in found.items()
+        arm: {name: [row[name] for row in rows] for name in rows[0]} for arm, rows in result.items()
     }
     return TrialResult({"arms": columns})
 
@@ -213,15 +213,15 @@ def train(config: CodeTask, coder: Coder, named: Sequence[str], path: Path) -> V
     kept = np.load(path)
     both = [Examples(kept[f"arr_{i}"], kept[f"arr_{i + 1}"]) for i in (0, 2)]
     probes: dict[type, ProbeVerifier | None] = {Backtracking: None, BlockBestOfN: None}
-    for kind, found in zip(probes, both, strict=True):
+    for kind, result in zip(probes, both, strict=True):
         if kind in wanted:
-            probes[kind] = _probe(found, "tokens" if kind is Backtracking else "lines")
+            probes[kind] = _probe(result, "tokens" if kind is Backtracking else "lines")
     return Verifiers(*probes.values())
 
 
-def _probe(found: Examples, what: str) -> ProbeVerifier:
-    right = int(found.labels.sum())
-    wrong = len(found.labels) - right
+def _probe(result: Examples, what: str) -> ProbeVerifier:
+    right = int(result.labels.sum())
+    wrong = len(result.labels) - right
     if min(right, wrong) == 0:
         raise ValueError(
             f"the model's completions hold {right} right and {wrong} wrong {what}; "
@@ -229,9 +229,9 @@ def _probe(found: Examples, what: str) -> ProbeVerifier:
         )
     rng = np.random.default_rng(0)
     size = min(right, wrong)
-    chosen = [rng.choice(np.flatnonzero(found.labels == k), size, replace=False) for k in (0, 1)]
+    chosen = [rng.choice(np.flatnonzero(result.labels == k), size, replace=False) for k in (0, 1)]
     rows = np.concatenate(chosen)
-    return linear_probe(found.states[rows], found.labels[rows])
+    return linear_probe(result.states[rows], result.labels[rows])
 
 
 def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Examples, Examples]:
@@ -264,6 +264,6 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
     return _stack(token, width), _stack(line, width)
 
 
-def _stack(found: list[tuple[np.ndarray, int]], width: int) -> Examples:
-    states = np.array([state for state, _ in found], np.float32).reshape(-1, width)
-    return Examples(states, np.array([label for _, label in found], int))
+def _stack(result: list[tuple[np.ndarray, int]], width: int) -> Examples:
+    states = np.array([state for state, _ in result], np.float32).reshape(-1, width)
+    return Examples(states, np.array([label for _, label in result], int))

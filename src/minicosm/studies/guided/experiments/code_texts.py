@@ -21,12 +21,12 @@ def names(count: int, seed: int) -> tuple[str, ...]:
     """Different names of three letters that mean nothing to Python."""
     taken = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
     rng = np.random.default_rng(seed)
-    found: dict[str, None] = {}
-    while len(found) < count:
+    result: dict[str, None] = {}
+    while len(result) < count:
         name = "".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 3))
         if name not in taken:
-            found[name] = None
-    return tuple(found)
+            result[name] = None
+    return tuple(result)
 
 
 def definition(name: str) -> str:
@@ -71,12 +71,12 @@ class Cases:
 
     def distinct(self, name: str, completions: Sequence[str]) -> set[str]:
         """The different correct cases of finished completions: two are equal if list and item are."""
-        found = set()
+        result = set()
         for text in completions:
             for line in lines(text, finished=True):
                 if self.correct(name, line):
-                    found.add(repr(read_case(line).arguments))  # type: ignore[union-attr]
-        return found
+                    result.add(repr(read_case(line).arguments))  # type: ignore[union-attr]
+        return result
 
 
 def _is_append(arguments: tuple[Any, ...]) -> bool:

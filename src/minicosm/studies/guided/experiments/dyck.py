@@ -45,11 +45,11 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
     for i in range(config.members):
         done = config.steps + i
         progress(done, config.steps + config.members, f"generator {i + 1} of {config.members}")
-        found, pictures = measure(config, member(models, i), jax.random.fold_in(key, i))
-        found["kept_step"] = int(history["kept"][i])
+        result, pictures = measure(config, member(models, i), jax.random.fold_in(key, i))
+        result["kept_step"] = int(history["kept"][i])
         at = int(np.searchsorted(history["step"], history["kept"][i]))
-        found["kept_ood"] = float(history["ood"][at, i])
-        parts.append(found)
+        result["kept_ood"] = float(history["ood"][at, i])
+        parts.append(result)
         if i == 0:
             arrays |= pictures
     return TrialResult(stacked(parts), arrays)
@@ -72,41 +72,43 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
             jax.random.split(key, 11), strict=True,
         )
     )  # fmt: skip
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     strings = draw(training_world(config), keys["strings"], config.strings)
     _, right, closed = map(np.asarray, mass_on_errors(model, referee(config), strings))
-    found["closing"] = float(right[closed].mean())
+    result["closing"] = float(right[closed].mean())
 
     blank = np.zeros((config.width, 1), np.float32)
     none = probes.ProbeVerifier((blank,), (np.zeros(1, np.float32),))
     bench = bench_of(config, model, none)
     mistakes = collect(config, bench, keys["collect"], config.mistakes, config.asked)
-    found |= {
+    result |= {
         "asked": mistakes.asked, "wrong": mistakes.wrong, "mistakes": len(mistakes.lengths),
         "ood": mistakes.wrong / mistakes.asked,
     }  # fmt: skip
     trained = train_verifier(
         config, model, mistakes, keys["verifier"], config.repeats, config.share
     )
-    found["probe"] = trained.accuracies.tolist()
+    result["probe"] = trained.accuracies.tolist()
     bench = bench_of(config, model, trained.probe)
 
-    found["forced"] = tables.forced_backtracks(config, bench, mistakes, keys["forced"])
-    found["quota"] = tables.quota_by_stride(
+    result["forced"] = tables.forced_backtracks(config, bench, mistakes, keys["forced"])
+    result["quota"] = tables.quota_by_stride(
         config, bench, mistakes, trained.held_out, keys["quota"]
     )
     asked = prompts(config, keys["asked"], config.unseen)
-    found["unseen"], traces = tables.unseen(config, bench, asked, keys["unseen"])
+    result["unseen"], traces = tables.unseen(config, bench, asked, keys["unseen"])
     printed, other, unasked = traces.values()
-    found["remaining"] = tables.remaining_mistakes(config, model, printed)
-    found["remaining_other"] = tables.remaining_mistakes(config, model, other, 0)
-    found["remaining_unasked"] = tables.remaining_mistakes(config, model, unasked, 0)
-    found["fired_at_end"] = tables.share_at_end(printed, config.length + 1)
+    result["remaining"] = tables.remaining_mistakes(config, model, printed)
+    result["remaining_other"] = tables.remaining_mistakes(config, model, other, 0)
+    result["remaining_unasked"] = tables.remaining_mistakes(config, model, unasked, 0)
+    result["fired_at_end"] = tables.share_at_end(printed, config.length + 1)
     few = prompts(config, keys["diverse prompts"], config.diverse)
-    found["diversity"] = tables.diversity(config, bench, few, keys["diverse"], config.diverse_draws)
+    result["diversity"] = tables.diversity(
+        config, bench, few, keys["diverse"], config.diverse_draws
+    )
 
     value = learn_value(config, bench, keys["value"], config.rollouts, config.value_rows)
-    found["trade_off"] = trade_off(
+    result["trade_off"] = trade_off(
         config, bench, value, few, keys["trade-off"], config.diverse_draws, config.blocks
     )
 
@@ -118,10 +120,10 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
         )
         for k in range(3)
     ]
-    found["silhouette"] = {
+    result["silhouette"] = {
         "errors": probes.best_silhouette(wrong, 0), "shuffled": float(np.mean(shuffled)),
     }  # fmt: skip
     pictures = {
         "plane": probes.principal_plane(trained.features), "plane_labels": trained.labels,
     }  # fmt: skip
-    return found, pictures
+    return result, pictures

@@ -69,7 +69,7 @@ def quota_by_stride(
     erased, several times each; and the prefixes that it rejected, completed without backtracking."""
     rows = np.tile(which, config.draws)
     tokens, lengths = mistakes.tokens[rows], mistakes.lengths[rows] - 1
-    found: dict[str, Any] = {"accuracy": {}, "preserved": {}, "fired": [], "unguided": {}}
+    result: dict[str, Any] = {"accuracy": {}, "preserved": {}, "fired": [], "unguided": {}}
 
     def each(speaker: Speaker, **mode: Any) -> list[list[Any]]:
         return [
@@ -85,25 +85,25 @@ def quota_by_stride(
 
     for name in config.modes:
         traces = each(Speaker.PROBE, **MODES[name])
-        found["accuracy"][name] = [[_accuracy(config, t) for t in row] for row in traces]
-        found["preserved"][name] = [
+        result["accuracy"][name] = [[_accuracy(config, t) for t in row] for row in traces]
+        result["preserved"][name] = [
             [float(t.prompt_preserved.mean()) for t in row] for row in traces
         ]
-    found["unguided"] = {"nucleus": [], "argmax": []}
+    result["unguided"] = {"nucleus": [], "argmax": []}
     for row in traces:
         rejected = [_rejected(trace) for trace in row]
-        found["fired"].append([len(lengths) for _, lengths in rejected])
+        result["fired"].append([len(lengths) for _, lengths in rejected])
         for name, top_p in (("nucleus", 0.9), ("argmax", 0.0)):
-            found["unguided"][name].append(
+            result["unguided"][name].append(
                 [_accuracy(config, bench(settings(top_p=top_p), *r, key)) for r in rejected]
             )
     perfect = each(Speaker.PERFECT)
-    found["accuracy"]["perfect, printed"] = [[_accuracy(config, t) for t in r] for r in perfect]
+    result["accuracy"]["perfect, printed"] = [[_accuracy(config, t) for t in r] for r in perfect]
     baselines = {"nucleus": settings(top_p=0.9), "argmax": settings(top_p=0.0)}
-    found["baseline"] = {
+    result["baseline"] = {
         name: _accuracy(config, bench(arm, tokens, lengths, key)) for name, arm in baselines.items()
     }
-    return found
+    return result
 
 
 def _rejected(trace: Any) -> tuple[Int[np.ndarray, "m P"], Int[np.ndarray, " m"]]:
@@ -228,7 +228,7 @@ def diversity(
         "nucleus 0.9": (settings(top_p=0.9), Speaker.NOBODY),
         "nucleus 1": (settings(top_p=1.0), Speaker.NOBODY),
     }
-    found = {
+    result = {
         name: distinct(bench(arm, tokens, lengths, key, speaker).tokens, draws)
         for name, (arm, speaker) in arms.items()
     }
@@ -238,7 +238,7 @@ def diversity(
     ]
     left = config.length - np.asarray(asked.lengths)
     ideal = [expected_distinct(config, int(m), d, draws) for m, d in zip(left, depths, strict=True)]
-    return found | {"ideal": float(np.mean(ideal))}
+    return result | {"ideal": float(np.mean(ideal))}
 
 
 def distinct(tokens: Int[np.ndarray, "n T"], draws: int) -> float:
@@ -263,7 +263,7 @@ def completion_law(config: BracketGenerators, left: int, depth: int) -> tuple[fl
         return completion_law(config, left - 1, depth - 1)
     opening = 1.0 if depth == 0 else config.opening
     deeper = completion_law(config, left - 1, depth + 1)
-    found = [opening * p * rest for p in (config.square, 1 - config.square) for rest in deeper]
+    result = [opening * p * rest for p in (config.square, 1 - config.square) for rest in deeper]
     if depth > 0:
-        found += [(1 - opening) * rest for rest in completion_law(config, left - 1, depth - 1)]
-    return tuple(found)
+        result += [(1 - opening) * rest for rest in completion_law(config, left - 1, depth - 1)]
+    return tuple(result)

@@ -51,9 +51,9 @@ class Mistakes(NamedTuple):
 def collect(
     config: BracketGenerators, bench: Bench, key: PRNGKeyArray, wanted: int, most: int
 ) -> Mistakes:
-    """Complete prompts by nucleus .9 until `wanted` mistakes are found or `most` prompts are asked."""
+    """Complete prompts by nucleus .9 until `wanted` mistakes are collected or `most` prompts are asked."""
     nucleus = Backtracking(top_p=0.9, quota=1, record=4)
-    found, asked, wrong = [], 0, 0
+    result, asked, wrong = [], 0, 0
     rounds = 0
     while asked < most and wrong < wanted:
         prompt_key, sample_key = jax.random.split(jax.random.fold_in(key, rounds))
@@ -62,9 +62,9 @@ def collect(
         trace = bench(nucleus, given.tokens, given.lengths, sample_key)
         parsed = parse(config, trace.tokens)
         bad = ~parsed.right
-        found.append((trace.tokens[bad], parsed.at[bad] + 1))
+        result.append((trace.tokens[bad], parsed.at[bad] + 1))
         asked, wrong, rounds = asked + size, wrong + int(bad.sum()), rounds + 1
-    tokens, lengths = (np.concatenate(part)[:wanted] for part in zip(*found, strict=True))
+    tokens, lengths = (np.concatenate(part)[:wanted] for part in zip(*result, strict=True))
     if len(lengths) < 2:
         raise ValueError(
             f"the generator made {len(lengths)} mistakes on {asked} prompts; verifiers need at least 2: "

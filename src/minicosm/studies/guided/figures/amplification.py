@@ -23,18 +23,18 @@ def amplification(results: Results) -> "Figure":
         "noisy Dyck": "noisy Dyck, feasibility as value",
     }
     for ax, (name, title) in zip(axes.flat, titles.items(), strict=True):
-        found = _arrays(results, name)
+        data = _arrays(results, name)
         for key, colour, mark, label in (
             ("plain", PLAIN, "s", "plain guidance"),
             ("first", FIRST, "o", "first leaf of VGB"),
         ):
-            _line(ax, found["H"], found[key], colour, mark, label)
+            _line(ax, data["H"], data[key], colour, mark, label)
         walk = _arrays(results, "walk")
         on = walk["family"] == name
         ax.plot(
             walk["H"][on], walk["kl"][on], "^-", ms=4, color=WALK, label="$y^{(T)}$, $T = 6 H^2$"
         )
-        sizes = np.unique(found["H"])
+        sizes = np.unique(data["H"])
         ax.set_xscale("log", base=2)
         ax.set_xticks(shown := sizes[:: 1 + len(sizes) // 8], [str(size) for size in shown])
         ax.minorticks_off()
@@ -66,7 +66,7 @@ def _line(
 
 def monte_carlo(results: Results) -> "Figure":
     """The same with values from rollouts, for both numbers of rollouts."""
-    found = _arrays(results, "Monte-Carlo values")
+    data = _arrays(results, "Monte-Carlo values")
     fig = figure(5.4, 3.4)
     ax = fig.subplots()
     for N, style in ((500, "-"), (10_000, "--")):
@@ -74,10 +74,10 @@ def monte_carlo(results: Results) -> "Figure":
             ("plain", PLAIN, "s", "plain guidance"),
             ("first", FIRST, "o", "first leaf"),
         ):
-            on = found["N"] == N
-            sizes = np.unique(found["H"])
-            means = [found[key][on & (found["H"] == H)].mean() for H in sizes]
-            ax.plot(found["H"][on], found[key][on], ".", ms=3, alpha=0.3, color=colour)
+            on = data["N"] == N
+            sizes = np.unique(data["H"])
+            means = [data[key][on & (data["H"] == H)].mean() for H in sizes]
+            ax.plot(data["H"][on], data[key][on], ".", ms=3, alpha=0.3, color=colour)
             ax.plot(
                 sizes, means, style, marker=mark, ms=4, color=colour, label=f"{label}, N = {N:,}"
             )

@@ -115,9 +115,9 @@ def _random(config: Amplify, ledger: Ledger) -> None:
         for key in _keys(config, 1, H):
             world_key, value_key = jax.random.split(key)
             world = coin_flip_tree(world_key, H)
-            found = PrefixTree(world, noisy_table(world, value_key, sigma=SIGMA)).amplification()
+            amplified = PrefixTree(world, noisy_table(world, value_key, sigma=SIGMA)).amplification()
             ledger.measure(
-                "independent errors", H=H, plain=found.kl_plain, first=found.kl_first_leaf
+                "independent errors", H=H, plain=amplified.kl_plain, first=amplified.kl_first_leaf
             )
 
 
@@ -126,9 +126,13 @@ def _monte_carlo(config: Amplify, ledger: Ledger) -> None:
         world = delayed_value(H, 2.0).unfolded()
         for N in (500, 10_000):
             for key in _keys(config, 2, H, N):
-                found = PrefixTree(world, monte_carlo_table(world, key, N)).amplification()
+                amplified = PrefixTree(world, monte_carlo_table(world, key, N)).amplification()
                 ledger.measure(
-                    "Monte-Carlo values", H=H, N=N, plain=found.kl_plain, first=found.kl_first_leaf
+                    "Monte-Carlo values",
+                    H=H,
+                    N=N,
+                    plain=amplified.kl_plain,
+                    first=amplified.kl_first_leaf,
                 )
 
 
