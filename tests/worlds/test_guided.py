@@ -191,6 +191,16 @@ def test_samples_follow_the_base_law():
     assert (np.abs(share - wanted) < 4.5 * np.sqrt(wanted * (1 - wanted) / 4000)).all()
 
 
+def test_log_prob_is_that_of_the_law_as_written():
+    world, law, _ = CASES["noisy Dyck"]
+    strings = np.array(list(itertools.product(range(4), repeat=4)))
+    wanted = [np.prod([law(tuple(s[:i]))[s[i]] for i in range(4)]) for s in strings.tolist()]
+    drawn = np.exp(jax.jit(jax.vmap(world.log_prob))(strings))
+    np.testing.assert_allclose(drawn, wanted, atol=1e-7)
+    assert float(world.log_prob(np.array([0]))) == pytest.approx(np.log(SQUARE), rel=1e-6)
+    assert float(world.log_prob(np.array([0, 9]))) == -np.inf
+
+
 def test_noisy_dyck_without_noise_is_the_sandbox():
     world = noisy_dyck(6, 0.2, 0.5, (0.0, 0.0))
     strings = np.array(list(itertools.product(range(4), repeat=6)))
@@ -315,6 +325,7 @@ class TestBadInput:
             (lambda: Knapsack((-1,), 1), r"weights\[0\] is -1"),
             (lambda: Knapsack((1,), 1).world(1.0), "strictly between 0 and 1"),
             (lambda: needle(0), "horizon is 0"),
+            (lambda: needle(3).log_prob(np.zeros(4, int)), "there are 4 tokens; strings have 3"),
             (lambda: needle(3).sample(jax.random.key(0), 4), "length is 4; .* have 3 tokens"),
             (lambda: biased_coin_table(biased_coin(2), 1.0), "bias is 1.0"),
             (lambda: delayed_value(3, 0.0), "weight is 0.0"),

@@ -115,6 +115,21 @@ class GuidedWorld(eqx.Module):
         )
         return GuidedSample(jax.lax.scan(draw, jnp.zeros((), jnp.int32), inputs)[1])
 
+    def log_prob(self, tokens: Int[AnyArray, " T"]) -> Float[Array, ""]:
+        """`log P(y begins with tokens)` under the base law; -inf if that is impossible."""
+        if len(tokens) > self.horizon:
+            raise ValueError(f"there are {len(tokens)} tokens; strings have {self.horizon}")
+
+        def read(state: Int[Array, ""], now: Any) -> tuple[Int[Array, ""], Float[Array, ""]]:
+            step, base, token = now
+            inside = (token >= 0) & (token < self.vocab)
+            chance = jnp.where(inside, base[state, token], 0)
+            return step[state, token], jnp.log(chance)
+
+        count = len(tokens)
+        inputs = jnp.asarray(self.step)[:count], jnp.asarray(self.base)[:count], jnp.asarray(tokens)
+        return jnp.sum(jax.lax.scan(read, jnp.zeros((), jnp.int32), inputs)[1])
+
     # -- exact answers -------------------------------------------------------------------------
 
     def state_paths(self, strings: Int[np.ndarray, "n T"]) -> Int[np.ndarray, "n states"]:

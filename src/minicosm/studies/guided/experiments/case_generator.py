@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from minicosm.lab import Progress
 from minicosm.models import Transformer, TransformerConfig
@@ -109,7 +109,7 @@ def corpus(config: CaseGenerators, stage: Stage, key: PRNGKeyArray) -> LawObject
 
 
 @eqx.filter_jit
-def _draw(world: AppendCases, keys: PRNGKeyArray, room: int) -> tuple[Array, Array, Array]:
+def _draw(world: AppendCases, keys: Key[Array, " n"], room: int) -> tuple[Array, Array, Array]:
     def one(key: PRNGKeyArray) -> tuple[Array, Array, Array]:
         text = world.sample(key, room)
         return (

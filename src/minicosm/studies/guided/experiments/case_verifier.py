@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation.probes import deep_probe, linear_probe, probe_accuracy
-from minicosm.models.cached import Memory
+from minicosm.models import Memory
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.guided.case_texts import AppendCases
 

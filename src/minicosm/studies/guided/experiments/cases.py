@@ -97,7 +97,7 @@ def _exact_correct(config: Cases) -> list[float]:
     value = CaseValue(world)
 
     @jax.jit
-    def at_first_line(name: int) -> Float[Array, ""]:
+    def at_first_line(name: Int[Array, ""]) -> Float[Array, ""]:
         return value.value(reduce(world.step, world.header(name), world.start()))
 
     return [float(at_first_line(name)) for name in (0, config.names)]

@@ -98,17 +98,14 @@ def trade_off_figure(results: Results) -> "Figure":
                     color=PALETTE[i % len(PALETTE)])  # fmt: skip
     for ax, label in zip(axes, ("right, per cent", "different of ten"), strict=True):
         ax.set_xscale("log")
-        ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if _within(n, ax.get_xlim())]
+        low, high = ax.get_xlim()
+        ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if low <= n <= high]
         ax.set_xticks(ticks, map(str, ticks))
         ax.set_xticks([], minor=True)
         ax.set_xlabel("calls for a completion")
         ax.set_ylabel(label)
     legend_right(axes[1])
     return fig
-
-
-def _within(x: float, limits: tuple[float, float]) -> bool:
-    return limits[0] <= x <= limits[1]
 
 
 def distinct_figure(results: Results) -> "Figure":

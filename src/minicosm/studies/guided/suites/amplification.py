@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory.guided import (
@@ -62,7 +62,7 @@ def run(config: Amplify, progress: Progress) -> TrialResult:
     return ledger.result()
 
 
-def _keys(config: Amplify, *path: int) -> PRNGKeyArray:
+def _keys(config: Amplify, *path: int) -> Key[Array, " draws"]:
     """One key for every draw at a place of the suite."""
     key = jax.random.key(config.seed)
     for number in path:
@@ -115,7 +115,9 @@ def _random(config: Amplify, ledger: Ledger) -> None:
         for key in _keys(config, 1, H):
             world_key, value_key = jax.random.split(key)
             world = coin_flip_tree(world_key, H)
-            amplified = PrefixTree(world, noisy_table(world, value_key, sigma=SIGMA)).amplification()
+            amplified = PrefixTree(
+                world, noisy_table(world, value_key, sigma=SIGMA)
+            ).amplification()
             ledger.measure(
                 "independent errors", H=H, plain=amplified.kl_plain, first=amplified.kl_first_leaf
             )
