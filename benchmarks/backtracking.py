@@ -11,13 +11,15 @@ three, after compilation, by the clock and by processor time (which other progra
 
 import argparse
 import time
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
-from minicosm.decoding import Backtracking, ProbeVerifier, sample, truncate
+from minicosm.decoding import Backtracking, ProbeVerifier, Trace, sample, truncate
 from minicosm.decoding.truncation import choose, likeliest
 from minicosm.models import CachedTransformer, Transformer, TransformerConfig
 
@@ -32,21 +34,25 @@ def now() -> np.ndarray:
 class Plain:
     """Algorithm 1 for one string after another."""
 
-    def __init__(self, generator, verifier, settings):
+    def __init__(
+        self, generator: CachedTransformer, verifier: ProbeVerifier, settings: Backtracking
+    ) -> None:
         self.generator, self.verifier, self.settings = generator, verifier, settings
 
         @eqx.filter_jit
-        def begin(generator, verifier):
+        def begin(generator: Any, verifier: Any) -> tuple[Any, Any]:
             memory = generator.begin(LENGTH)
             return memory, verifier.begin(LENGTH, memory)
 
         @eqx.filter_jit
-        def read(generator, verifier, memory, judgement, n, token):
+        def read(
+            generator: Any, verifier: Any, memory: Any, judgement: Any, n: Any, token: Any
+        ) -> tuple[Any, Any]:
             memory = generator.read(memory, n, token)
             return memory, verifier.read(judgement, n, token, memory)
 
         @eqx.filter_jit
-        def draw(generator, settings, memory, n, key):
+        def draw(generator: Any, settings: Any, memory: Any, n: Any, key: Any) -> tuple[Any, Any]:
             law = generator.law(memory, n)
             number = jax.random.uniform(key)
             return choose(number, jnp.exp(truncate(law, settings))), likeliest(law)
@@ -56,13 +62,13 @@ class Plain:
         self.numbers = jax.tree.map(jnp.asarray, settings)
         self.fold = jax.jit(jax.random.fold_in)
 
-    def __call__(self, prompt, key) -> tuple[list[int], int, int]:
+    def __call__(self, prompt: np.ndarray, key: PRNGKeyArray) -> tuple[list[int], int, int]:
         """The string, the calls and the backtracks."""
         memory, judgement = self.begin(self.generator, self.verifier)
         string: list[int] = []
         calls = backtracks = refill_to = 0
 
-        def append(token):
+        def append(token: Any) -> None:
             nonlocal memory, judgement
             memory, judgement = self.read(
                 self.generator, self.verifier, memory, judgement, jnp.int32(len(string)), token
@@ -88,7 +94,7 @@ class Plain:
         return string, calls, backtracks
 
 
-def models(key):
+def models(key: PRNGKeyArray) -> tuple[CachedTransformer, ProbeVerifier]:
     """A generator, and a probe on it."""
     config = TransformerConfig(6, causal=True, max_length=LENGTH + 1, init_std=0.15)
     model_key, probe_key = jax.random.split(key)
@@ -111,7 +117,7 @@ def main() -> None:
     prompts = np.random.default_rng(0).integers(0, 4, (a.rows, 8))
     key = jax.random.key(1)
 
-    def batched():
+    def batched() -> Trace:
         return sample(settings, generator, verifier, prompts, key, length=LENGTH, end=END)
 
     trace = batched()

@@ -154,7 +154,7 @@ def test_unfolding_and_tilting_keep_the_laws(name):
 
 
 def test_reading_is_compiled_and_going_back_is_a_smaller_number():
-    """States, laws and scores behind all strings; then a token is replaced in the middle."""
+    """States, laws and scores after all strings; then a token is replaced in the middle."""
     world, law, _ = CASES["noisy Dyck"]
     value, exact = world.value_verifier(), np.exp(world.log_values())
 
@@ -186,9 +186,19 @@ def test_reading_is_compiled_and_going_back_is_a_smaller_number():
 def test_samples_follow_the_base_law():
     world, _, _ = CASES["lagged"]
     drawn = jax.jit(jax.vmap(world.sample))(jax.random.split(jax.random.key(0), 4000))
-    share = np.asarray(drawn).mean(axis=0)
+    share = np.asarray(drawn.tokens).mean(axis=0)
     wanted = np.array([0.5, 0.3, 0.5, 0.5])
     assert (np.abs(share - wanted) < 4.5 * np.sqrt(wanted * (1 - wanted) / 4000)).all()
+
+
+def test_log_prob_is_that_of_the_law_as_written():
+    world, law, _ = CASES["noisy Dyck"]
+    strings = np.array(list(itertools.product(range(4), repeat=4)))
+    wanted = [np.prod([law(tuple(s[:i]))[s[i]] for i in range(4)]) for s in strings.tolist()]
+    drawn = np.exp(jax.jit(jax.vmap(world.log_prob))(strings))
+    np.testing.assert_allclose(drawn, wanted, atol=1e-7)
+    assert float(world.log_prob(np.array([0]))) == pytest.approx(np.log(SQUARE), rel=1e-6)
+    assert float(world.log_prob(np.array([0, 9]))) == -np.inf
 
 
 def test_noisy_dyck_without_noise_is_the_sandbox():
@@ -236,19 +246,19 @@ def test_knapsack_with_huge_weights_and_density():
 @given(st.integers(0, 10**6))
 def test_superincreasing_knapsacks_are_decided_greedily(seed):
     rng = np.random.default_rng(seed)
-    drawn = Knapsack.superincreasing(rng, 8)
+    drawn = Knapsack.superincreasing(jax.random.key(seed), 8)
     assert drawn.count() == 1 and drawn.greedy() is not None
     other = Knapsack(drawn.weights, int(rng.integers(0, sum(drawn.weights) + 1)))
     assert (other.greedy() is not None) == (other.count() == 1)
 
 
 def test_verifiers_that_err_are_exact_at_the_leaves():
-    rng = np.random.default_rng(0)
-    world = coin_flip_tree(rng, 4)
-    for table in (noisy_table(world, rng, kappa=2.0), noisy_table(world, rng, sigma=1.0)):
+    key = jax.random.key(0)
+    world = coin_flip_tree(key, 4)
+    for table in (noisy_table(world, key, kappa=2.0), noisy_table(world, key, sigma=1.0)):
         np.testing.assert_array_equal(table[[0, -1]], world.log_values()[[0, -1]])
         assert not np.allclose(table[1:4], world.log_values()[1:4])
-    off = noisy_table(world, rng, kappa=2.0)[1:-1, :2] - world.log_values()[1:-1, :2]
+    off = noisy_table(world, key, kappa=2.0)[1:-1, :2] - world.log_values()[1:-1, :2]
     assert np.abs(off).max() <= np.log(2)
     coin = biased_coin(3)
     np.testing.assert_allclose(
@@ -267,9 +277,8 @@ def test_delayed_table_is_the_value_of_the_prefix_without_its_last_token():
 
 def test_monte_carlo_values_count_rollouts():
     """With one state per level every rollout passes it: (sum of tau + Z) / (N + 1)."""
-    rng = np.random.default_rng(1)
     world = needle(3)
-    table = np.exp(monte_carlo_table(world, rng, 4000))
+    table = np.exp(monte_carlo_table(world, jax.random.key(1), 4000))
     assert table[1, 0] == pytest.approx(0.25, rel=0.2) and table[2, 0] == pytest.approx(
         0.5, rel=0.2
     )
@@ -316,6 +325,8 @@ class TestBadInput:
             (lambda: Knapsack((-1,), 1), r"weights\[0\] is -1"),
             (lambda: Knapsack((1,), 1).world(1.0), "strictly between 0 and 1"),
             (lambda: needle(0), "horizon is 0"),
+            (lambda: needle(3).log_prob(np.zeros(4, int)), "there are 4 tokens; strings have 3"),
+            (lambda: needle(3).sample(jax.random.key(0), 4), "length is 4; .* have 3 tokens"),
             (lambda: biased_coin_table(biased_coin(2), 1.0), "bias is 1.0"),
             (lambda: delayed_value(3, 0.0), "weight is 0.0"),
             (lambda: lagged_error(4, 5, 1, 0.3), "position is 5"),
@@ -323,12 +334,12 @@ class TestBadInput:
             (lambda: noisy_dyck(5), "even length"),
             (lambda: noisy_dyck(4, errors=(1.5, 0)), r"errors\[0\] is 1.5"),
             (lambda: noisy_dyck(60), "at most 24"),
-            (lambda: noisy_table(needle(2), np.random.default_rng(0)), "either kappa or sigma"),
-            (lambda: noisy_table(needle(2), np.random.default_rng(0), kappa=0.5), "kappa is 0.5"),
-            (lambda: monte_carlo_table(needle(2), np.random.default_rng(0), 0), "rollouts is 0"),
+            (lambda: noisy_table(needle(2), jax.random.key(0)), "either kappa or sigma"),
+            (lambda: noisy_table(needle(2), jax.random.key(0), kappa=0.5), "kappa is 0.5"),
+            (lambda: monte_carlo_table(needle(2), jax.random.key(0), 0), "rollouts is 0"),
             (lambda: needle(30).unfolded(), r"2\^30 leaves"),
             (lambda: tree_world([np.ones((1, 1))], np.zeros(2)), "it must have 1"),
-            (lambda: random_tree(np.random.default_rng(0), 2, 0), "horizon is 0"),
+            (lambda: random_tree(jax.random.key(0), 2, 0), "horizon is 0"),
         ],
     )
     def test_one_sentence(self, make, fault):

@@ -1,6 +1,7 @@
 """Probes: small networks on hidden states that tell right prefixes from wrong ones."""
 
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -39,8 +40,10 @@ def held_out_accuracy(
 
 
 @partial(jax.jit, static_argnames="train")
-def _held_out(x, y, orders, train):
-    def one(order):
+def _held_out(
+    x: Float[Array, "n E"], y: Int[Array, " n"], orders: Int[Array, "repeats n"], train: int
+) -> Float[Array, " repeats"]:
+    def one(order: Int[Array, " n"]) -> Float[Array, ""]:
         seen, rest = order[:train], order[train:]
         head = logistic_regression(x[seen], y[seen], ridge=RIDGE)
         score = x[rest] @ head.weights + head.bias
@@ -83,14 +86,16 @@ def deep_probe(
 
 
 @eqx.filter_jit
-def _train(probe, features, labels, steps):
+def _train(
+    probe: ProbeVerifier, features: Float[Array, "n E"], labels: Int[Array, " n"], steps: int
+) -> ProbeVerifier:
     optimiser = optax.adamw(3e-3, weight_decay=0.1)
 
-    def loss(probe):
+    def loss(probe: ProbeVerifier) -> Float[Array, ""]:
         score = jnp.clip(jax.vmap(probe.probability)(features), 1e-6, 1 - 1e-6)
         return -jnp.mean(jnp.where(labels == 1, jnp.log(score), jnp.log(1 - score)))
 
-    def step(carry, _):
+    def step(carry: tuple[ProbeVerifier, Any], _: None) -> tuple[tuple[ProbeVerifier, Any], None]:
         probe, state = carry
         updates, state = optimiser.update(jax.grad(loss)(probe), state, probe)
         return (optax.apply_updates(probe, updates), state), None

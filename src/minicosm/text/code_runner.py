@@ -1,6 +1,6 @@
 """Generated Python, judged in a process of its own.
 
-Nothing that a model wrote is evaluated here. `test_case` reads one `assert` line as a syntax tree of
+Nothing that a model wrote is evaluated here. `read_case` reads one `assert` line as a syntax tree of
 literals; `run` executes code by another interpreter (`-I -S`, no environment, an empty folder):
 
 - under limits of the operating system: seconds, bytes of memory, no new files or sockets (no file
@@ -41,7 +41,7 @@ class Limits:
     output: int = 10_000
     """Characters of output that are kept."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("seconds", "megabytes", "output"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
@@ -60,17 +60,15 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class TestCase:
-    """`assert name(*arguments) == expected`, all literals."""
-
-    __test__ = False  # no test of pytest's
+class Case:
+    """The test case `assert name(*arguments) == expected`, all literals."""
 
     name: str
     arguments: tuple[Any, ...]
     expected: Any
 
 
-def test_case(line: str) -> TestCase | None:
+def read_case(line: str) -> Case | None:
     """The test case that a line states, or None if it is not exactly one of that form.
 
     The line is parsed, never evaluated; arguments and expectation must be literals (numbers, texts,
@@ -92,13 +90,10 @@ def test_case(line: str) -> TestCase | None:
         ) if all(map(_is_literal, [*arguments, expected])):
             try:
                 values = tuple(ast.literal_eval(argument) for argument in arguments)
-                return TestCase(name, values, ast.literal_eval(expected))
+                return Case(name, values, ast.literal_eval(expected))
             except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
                 return None
     return None
-
-
-test_case.__test__ = False  # type: ignore[attr-defined]
 
 
 def _is_literal(tree: ast.expr) -> bool:

@@ -10,7 +10,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.worlds import GuidedWorld
+from minicosm.worlds import GuidedWorld, lagged_error
+
+from ..theorem import Theorem
+from .closed_forms import lagged_outcome
+from .conditions import largest
 
 String = tuple[int, ...]
 
@@ -20,7 +24,7 @@ class Backtracking:
     """The switches of Algorithm 1; the defaults are as printed.
 
     `refill`: "argmax" fills the erased places with the likeliest tokens, "none" draws there as everywhere,
-    "index" takes the likeliest while fewer tokens stand behind the prompt than were erased in all.
+    "index" takes the likeliest while fewer tokens stand after the prompt than were erased in all.
     `check_during_refill`: the verifier is asked about refilled tokens too, `check_prompt`: about the prompt.
     `erasable_prompt`: how many of the prompt's last tokens may be erased, None for all.
     `once_per_prefix`: no second backtrack at a prefix. `force_first`: begin with a backtrack.
@@ -38,13 +42,15 @@ class Backtracking:
 
 
 class BacktrackingOutput(NamedTuple):
-    """The law of the string, expected counts, and the law of the quota that is left."""
+    """The law of the string, expected counts, the law of the quota that is left, and the most calls that
+    any string takes."""
 
     law: dict[String, float]
     calls: float
     verifier_calls: float
     backtracks: float
     quota_left: dict[int, float]
+    most_calls: int
 
 
 class _State(NamedTuple):
@@ -93,8 +99,9 @@ def backtracking(
     first = check(
         _State(tuple(prompt), settings.quota), 1.0, settings.check_prompt, settings.force_first
     )
-    now = {first: 1.0}
+    now, rounds = {first: 1.0}, -1  # in the last round no string is left that takes a call
     while now:
+        rounds += 1
         later: dict[_State, float] = defaultdict(float)
         for state, mass in now.items():
             string = state.string
@@ -116,7 +123,7 @@ def backtracking(
                 ask = settings.check_during_refill or not refilling
                 later[check(longer, flow, ask)] += flow
         now = later
-    return BacktrackingOutput(dict(law), quota_left=dict(left), **counts)
+    return BacktrackingOutput(dict(law), quota_left=dict(left), most_calls=rounds, **counts)
 
 
 def _automaton(world: GuidedWorld, string: String) -> int:
@@ -124,3 +131,40 @@ def _automaton(world: GuidedWorld, string: String) -> int:
     for h, token in enumerate(string):
         state = int(world.step[h, state, token])
     return state
+
+
+def query_count(
+    world: GuidedWorld, log_table: Float[np.ndarray, "levels S"], settings: Backtracking
+) -> Theorem:
+    """No string takes more than `D + Q B` calls: one for each token, and for each that is erased."""
+    most = backtracking(world, log_table, settings).most_calls
+    bound = world.horizon + settings.quota * settings.stride
+    details = {"most": most, "bound": bound}
+    name = "calls of Algorithm 1"
+    return Theorem.inequality(name, float(bound - most), within=0.0, details=details)
+
+
+def query_count_as_printed(
+    world: GuidedWorld, log_table: Float[np.ndarray, "levels S"], settings: Backtracking
+) -> Theorem:
+    """Section 3.2.2.1: a string of D tokens takes at most D calls, with backtracking too."""
+    most = backtracking(world, log_table, settings).most_calls
+    details = {"most": most, "bound": world.horizon}
+    name = "calls of Algorithm 1 as printed"
+    return Theorem.inequality(name, float(world.horizon - most), within=0.0, details=details)
+
+
+def lagged_errors(
+    length: int, position: int, lag: int, chance: float, settings: Backtracking
+) -> Theorem:
+    """In the lagged-error world accuracy and expected calls of Algorithm 1 are those of `lagged_outcome`."""
+    world, log_table = lagged_error(length, position, lag, chance)
+    result = backtracking(world, log_table, settings)
+    right = sum(mass for string, mass in result.law.items() if string[position - 1] == 0)
+    wanted = lagged_outcome(
+        length, position, lag, chance,
+        quota=settings.quota, stride=settings.stride, refill=settings.refill,
+    )  # fmt: skip
+    off = 0.0 if wanted.calls is None else abs(result.calls - wanted.calls)
+    error = largest(abs(right - wanted.accuracy), off)
+    return Theorem.identity("lagged errors", error)

@@ -44,7 +44,7 @@ def last_token_errors(target: Any, ratio: Any, horizon: int) -> LastTokenErrors:
 
 
 def biased_coin_errors(horizon: int, bias: float) -> LastTokenErrors:
-    """Fair bits; the verifier says 1 + bias behind a one and 1 - bias behind a zero."""
+    """Fair bits; the verifier says 1 + bias after a one and 1 - bias after a zero."""
     return last_token_errors([0.5, 0.5], [1 - bias, 1 + bias], horizon)
 
 
@@ -74,7 +74,7 @@ def fewest_queries(candidates: int) -> Fraction:
 
 
 class NeedleCosts(NamedTuple):
-    """Expected calls to the generator (steps for VGB) until the only accepted string is found."""
+    """Expected calls to the generator (steps for VGB) until the only accepted string is drawn."""
 
     rejection: int  # D 2^D
     restart: int  # 2^(D+1) - 2: from scratch at the first token that is rejected

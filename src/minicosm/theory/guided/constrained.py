@@ -12,8 +12,10 @@ Truths = Bool[np.ndarray, "levels S"]
 
 def rejection_calls(world: GuidedWorld) -> float:
     """`D / P(accepted)`; a string is accepted with probability `tau / max tau`."""
-    chance = float(np.exp(world.log_partition() - world.log_tilt.max()))
-    return world.horizon / chance if chance > 0 else float("inf")
+    log_partition = world.log_partition()
+    if log_partition == -np.inf:
+        return float("inf")
+    return world.horizon / float(np.exp(log_partition - world.log_tilt.max()))
 
 
 class Tokenwise(NamedTuple):
@@ -26,7 +28,7 @@ class Tokenwise(NamedTuple):
 
 def tokenwise_rejection(world: GuidedWorld, accepts: Truths) -> Tokenwise:
     """Tokens have the law `O(a | u) 1[ua accepted] / alpha(u)`, `alpha(u) = sum_a O(a | u) 1[ua accepted]`;
-    `1 / alpha(u)` draws are expected behind u. Where no token is accepted the base law stands in."""
+    `1 / alpha(u)` draws are expected after u. Where no token is accepted the base law stands in."""
     base = np.array(world.base)
     reach: Float[np.ndarray, " S"] = np.zeros(world.states)
     reach[0], calls, stuck = 1.0, 0.0, 0.0

@@ -12,6 +12,9 @@ from math import comb, log
 import numpy as np
 from jaxtyping import Float
 
+from ..theorem import Theorem
+from .conditions import largest
+
 OPEN, CLOSE = 1, -1
 
 
@@ -25,7 +28,7 @@ def opening_probability(depth: int, left: int, opening: float, deepest: int | No
 def depth_law(
     length: int, opening: float = 0.5, deepest: int | None = None
 ) -> Float[np.ndarray, "levels depths"]:
-    """`[i, d]`: probability of depth d behind i brackets."""
+    """`[i, d]`: probability of depth d after i brackets."""
     law = np.zeros((length + 1, length + 2))
     law[0, 0] = 1
     for i in range(length):
@@ -68,15 +71,15 @@ def _completion_kinds(depth: int, left: int) -> dict[tuple[int, int, int], int]:
     """Skeletons of completions by (openings, of them free ones, free closings): how many there are."""
     if left == 0:
         return {(0, 0, 0): 1}
-    found: dict[tuple[int, int, int], int] = defaultdict(int)
+    result: dict[tuple[int, int, int], int] = defaultdict(int)
     forced = depth == 0 or depth == left
     if depth < left:
         for (n, f, c), count in _completion_kinds(depth + 1, left - 1).items():
-            found[n + 1, f + (not forced), c] += count
+            result[n + 1, f + (not forced), c] += count
     if depth:
         for (n, f, c), count in _completion_kinds(depth - 1, left - 1).items():
-            found[n, f, c + (not forced)] += count
-    return dict(found)
+            result[n, f, c + (not forced)] += count
+    return dict(result)
 
 
 def distinct_completions(
@@ -124,7 +127,7 @@ def skeletons(length: int) -> Iterator[tuple[int, ...]]:
 
 
 def printed_weight(skeleton: tuple[int, ...], opening: float, *, strict: bool) -> float:
-    """The weight of Equations 3.3 and 3.4 without types: q for openings behind which the depth exceeds one,
+    """The weight of Equations 3.3 and 3.4 without types: q for openings after which the depth exceeds one,
     1 - q for closings with `d(w_{1:i}) <= D - i` as printed, or `<` with `strict`."""
     weight, depth, length = 1.0, 0, len(skeleton)
     for i, move in enumerate(skeleton, 1):
@@ -144,3 +147,40 @@ def process_probability(skeleton: tuple[int, ...], opening: float) -> float:
         chance *= up if move == OPEN else 1 - up
         depth += move
     return chance
+
+
+def equation_3_4(length: int, opening: float = 0.5) -> Theorem:
+    """With `d(w_{1:i}) < D - i` the weights sum to one and are the probabilities of the process."""
+    weights, process = _weights(length, opening, strict=True)
+    error = largest(float(np.abs(weights - process).max()), abs(float(weights.sum()) - 1))
+    return Theorem.identity("Equation 3.4", error, cases=len(process), details={"D": length})
+
+
+def equation_3_4_as_printed(length: int, opening: float = 0.5) -> Theorem:
+    """With `d(w_{1:i}) <= D - i` the normalised weights are the probabilities of the process; the error is
+    a total variation."""
+    weights, process = _weights(length, opening, strict=False)
+    return Theorem.identity(
+        "Equation 3.4 as printed",
+        float(np.abs(weights / weights.sum() - process).sum() / 2),
+        within=1e-3,
+        cases=len(process),
+        details={"D": length, "mass": float(weights.sum())},
+    )
+
+
+def _weights(
+    length: int, opening: float, *, strict: bool
+) -> tuple[Float[np.ndarray, " skeletons"], Float[np.ndarray, " skeletons"]]:
+    every = list(skeletons(length))
+    weights = [printed_weight(skeleton, opening, strict=strict) for skeleton in every]
+    return np.array(weights), np.array([process_probability(s, opening) for s in every])
+
+
+def flipped_diversity(prefix: int) -> Theorem:
+    """Ideal completions of a prefix of a string of 32 brackets are as different, of ten, if square and round
+    brackets change roles. The detail `distinct` is how many differ."""
+    distinct = ideal_diversity(prefix)
+    error = abs(distinct - ideal_diversity(prefix, square=0.8))
+    details = {"prefix": prefix, "distinct": distinct}
+    return Theorem.identity("ideal diversity", error, details=details)

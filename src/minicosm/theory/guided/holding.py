@@ -13,13 +13,16 @@ values of leaves are exact.
 import numpy as np
 from jaxtyping import Float
 
+from ..theorem import Theorem
+from .conditions import exact_leaves, largest
+from .distances import tv
 from .prefix_tree import PrefixTree
 
 
 class HoldingWalk:
     """The walk that holds on reject, on the nodes of a tree that can be reached."""
 
-    def __init__(self, tree: PrefixTree, bound: float | None = None):
+    def __init__(self, tree: PrefixTree, bound: float | None = None) -> None:
         """`bound` is M; the least one by default."""
         if not tree.value[0] > 0:
             raise ValueError(
@@ -80,3 +83,32 @@ def repeated_proposals(tree: PrefixTree, envelope: float) -> Float[np.ndarray, "
     proposed = np.divide(envelope, weight, out=np.full(len(weight), np.inf), where=weight > 0)
     proposed[tree.leaves] = 0
     return proposed
+
+
+def holding_with_an_envelope(tree: PrefixTree) -> Theorem:
+    """Parent or child (drawn from `pi_ref`) proposed with probability 1/2 each, accepted with probability
+    V / M for a constant M, otherwise the walk stays: its stationary law is `pi_ref`, not `pi_ref V`. How far
+    its law of the leaves is from `pi*`, in total variation, is the detail `off_target`."""
+    below, envelope = np.arange(1, len(tree.value)), 2 * float(tree.value.max())
+    up = tree.parent[below]
+    kernel = np.zeros((len(tree.value),) * 2)
+    kernel[below, up] = tree.value[below] / envelope
+    kernel[up, below] = tree.steps_down[below] * tree.value[below] / envelope
+    kernel[np.diag_indices(len(kernel))] = 1 - kernel.sum(axis=1)
+    law = tree.mass / tree.mass.sum()
+    stays = float(np.abs(law @ kernel - law).max())
+    off = tv(tree.given_leaf(law), tree.target())
+    details = {"off_target": off}
+    return Theorem.identity("holding with a constant envelope", stays, details=details)
+
+
+def holding_on_rejection(tree: PrefixTree) -> Theorem:
+    """The walk of `HoldingWalk` has the stationary law `pi_ref V`; with exact leaves it is `pi*` there."""
+    walk = HoldingWalk(tree)
+    mu = walk.stationary()
+    stays = float(np.abs(walk.advance(mu) - mu).max())
+    off = tv(tree.given_leaf(mu), tree.target())
+    details = {"off_target": off}
+    return Theorem.identity(
+        "holding on rejection", largest(stays, off), conditions=exact_leaves(tree), details=details
+    )

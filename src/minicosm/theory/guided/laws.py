@@ -74,8 +74,8 @@ def rejection(world: GuidedWorld, attempts: int | None = None) -> Output:
     chance = float(accepted.sum())
     if attempts is None:
         return Output(accepted / chance, world.horizon / chance)
-    found = 1 - (1 - chance) ** attempts
-    return Output(accepted / chance * found, world.horizon * found / chance)
+    result = 1 - (1 - chance) ** attempts
+    return Output(accepted / chance * result, world.horizon * result / chance)
 
 
 def best_of_n(world: GuidedWorld, log_table: Table, n: int) -> Output:
@@ -118,7 +118,7 @@ def tokenwise_rejection(world: GuidedWorld, log_table: Table) -> Output:
 
 def action_rejection(world: GuidedWorld, log_table: Table, envelope: float) -> Output:
     """Tokens are drawn again until accepted, with probability `V(ua) / envelope`: the law of value-guided
-    sampling, in `envelope / N(u)` draws behind u, `N(u) = sum_a pi_ref(a | u) V(ua)`."""
+    sampling, in `envelope / N(u)` draws after u, `N(u) = sum_a pi_ref(a | u) V(ua)`."""
     tree = PrefixTree(world, log_table)
     law = tree.plain_law()
     if law.sum() < 1 - 1e-12:
@@ -133,11 +133,11 @@ def action_rejection(world: GuidedWorld, log_table: Table, envelope: float) -> O
 
 def backtracking(world: GuidedWorld, log_table: Table, settings: Backtracking) -> Output:
     """Algorithm 1, from the empty prompt."""
-    found = algorithm_1(world, log_table, settings)
+    result = algorithm_1(world, log_table, settings)
     law = np.zeros(world.vocab**world.horizon)
-    for string, mass in found.law.items():
+    for string, mass in result.law.items():
         law[int(np.dot(string, world.vocab ** np.arange(world.horizon - 1, -1, -1)))] = mass
-    return Output(law, found.calls)
+    return Output(law, result.calls)
 
 
 def vgb_first_leaf(world: GuidedWorld, log_table: Table, steps: int | None = None) -> Output:

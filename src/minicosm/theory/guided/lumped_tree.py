@@ -15,7 +15,7 @@ Table = Float[np.ndarray, "levels S"]
 class LumpedTree:
     """VGB and plain guidance with the values `exp(log_table[h, s])`, by default the exact ones."""
 
-    def __init__(self, world: GuidedWorld, log_table: Table | None = None):
+    def __init__(self, world: GuidedWorld, log_table: Table | None = None) -> None:
         self.world = world
         self.exact = world.log_values()
         self.table = self.exact if log_table is None else np.asarray(log_table, np.float64)

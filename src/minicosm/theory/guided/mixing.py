@@ -109,11 +109,6 @@ def sufficient_steps(horizon: int, kappa: float, delta: float) -> int:
     return int(np.ceil(np.log(np.sqrt(2 * kappa * spread) * 2 * spread / delta) / gap))
 
 
-def leaf_mass_bound(horizon: int, kappa: float) -> float:
-    """`1 / (2 (1 + kappa (H - 1)))`, for exact leaves."""
-    return 1 / (2 * (1 + kappa * (horizon - 1)))
-
-
 def root_time(tree: PrefixTree) -> float:
     """Expected lazy steps from a leaf drawn from `pi*` to the root:
     `2H + 4 sum_{1 <= h < k <= H} E_{pi*}[r(y_{1:k}) / r(y_{1:h})]`. Needs positive values where V* is."""
@@ -150,10 +145,3 @@ def coverage(
         new[0] = 1
         hit = new
     return total[at][alive] / steps / mu[alive], hit[at][alive] / 2
-
-
-def first_leaf_spread_bound(horizon: int, kappa: float) -> float:
-    """`max_y (q / pi*) / min_y (q / pi*) <= prod_{k=1}^{H-1} (k + kappa^2) / (k + kappa^-2)` for the law q of
-    the first leaf, with exact leaves."""
-    k = np.arange(1, horizon)
-    return float(np.prod((k + kappa**2) / (k + kappa**-2)))

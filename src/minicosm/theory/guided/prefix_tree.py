@@ -5,6 +5,7 @@ children of a node are K neighbours. `c(u) = pi_ref(u) V(u)` is the weight of th
 parent; at u the walk goes up with weight `c(u)` and down to `ua` with weight `c(ua)`, in sum `w(u)`.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,9 @@ class PrefixTree:
     The root's own value is never used.
     """
 
-    def __init__(self, world: GuidedWorld, log_table: Float[np.ndarray, "levels S"] | None = None):
+    def __init__(
+        self, world: GuidedWorld, log_table: Float[np.ndarray, "levels S"] | None = None
+    ) -> None:
         states = world.prefix_states()
         exact = world.log_values()
         table = exact if log_table is None else np.asarray(log_table, np.float64)
@@ -45,6 +48,7 @@ class PrefixTree:
                 "the table has entries that are NaN or infinite; values must be finite"
             )
         self.world, self.horizon, self.vocab = world, world.horizon, world.vocab
+        self.table = table
         sizes = [len(at) for at in states]
         self.starts = np.concatenate([[0], np.cumsum(sizes)])
         base = [np.asarray(world.base[h])[at] for h, at in enumerate(states[:-1])]
@@ -151,13 +155,13 @@ class PrefixTree:
         """`P(the first leaf is y, within T lazy steps)`, what is missing to one has reached none; and the
         expected number of moves until then."""
         self._check_moves()
-        law, found, moves = self.start(), np.zeros(self.vocab**self.horizon), 0.0
+        law, result, moves = self.start(), np.zeros(self.vocab**self.horizon), 0.0
         for _ in range(steps):
             moves += float(law.sum()) / 2
             law = self.advance(law)
-            found += law[self.leaves]
+            result += law[self.leaves]
             law[self.leaves] = 0
-        return found, moves
+        return result, moves
 
     def kernel(self, *, lazy: bool = True) -> csr_array:
         """The transition matrix over the nodes that can be reached, in order; rows sum to one."""
@@ -175,10 +179,15 @@ class PrefixTree:
 
     def spectrum(self, *, lazy: bool = True) -> Float[np.ndarray, " m"]:
         """Eigenvalues of the kernel, which is symmetric in the scalar product of `mu`; increasing."""
+        return self._eigenvalues / 2 + 0.5 if lazy else self._eigenvalues
+
+    @cached_property
+    def _eigenvalues(self) -> Float[np.ndarray, " m"]:
+        """Those of the walk that is not lazy."""
         root = np.sqrt(self.stationary()[self.alive])
         if len(root) > DENSE:
             raise ValueError(f"the chain has {len(root)} nodes; spectra are computed up to {DENSE}")
-        return np.linalg.eigvalsh(root[:, None] * self.kernel(lazy=lazy).toarray() / root)
+        return np.linalg.eigvalsh(root[:, None] * self.kernel(lazy=False).toarray() / root)
 
     def gap(self) -> float:
         """`1 - lambda_2` of the lazy chain, whose eigenvalues are not negative."""

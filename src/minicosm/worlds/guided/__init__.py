@@ -16,9 +16,10 @@ from .examples import (
 )
 from .knapsack import Knapsack
 from .noisy_dyck import noisy_dyck, noisy_dyck_log_values
-from .world import GuidedWorld, TableVerifier, tree_world
+from .world import GuidedSample, GuidedWorld, TableVerifier, tree_world
 
 __all__ = [
+    "GuidedSample",
     "GuidedWorld",
     "Knapsack",
     "TableVerifier",

@@ -4,9 +4,8 @@ A text is `def NAME \\n`, then lines `assert NAME ( [ 4 , 1 ] , 7 ) == [ 4 , 1 ,
 It stands in for what a code model writes when it is asked for tests.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,69 +13,20 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..arrays import AnyArray, check_count, check_distribution, is_concrete, parameter
 from ..dyck.strings import safe_log
-
-MARKS = ("assert", "(", "[", "]", ",", ")", "==", "\n", "<eos>", "def")
-KINDS = ("correct", "prepended", "sorted", "wrong digit", "junk")
-
-# What stands next in the text: the header, the parts of a line; a line that has left that road, a text
-# that has ended too early, and one that has ended with all its lines.
-(
-    DEF, HEADER_NAME, HEADER_BREAK, LINE, NAME, OPEN, LIST, FIRST, ELEMENT, DIGIT, COMMA, ITEM,
-    CLOSE, EQUALS, RIGHT, BROKEN, ENDED, DONE,
-) = range(18)  # fmt: skip
+from .case_states import MARKS, CaseLines, CaseSample, CaseState, CaseTokens, Slot
 
 
-class CaseState(NamedTuple):
-    """What the first n tokens tell."""
-
-    slot: Int[Array, ""]
-    name: Int[Array, ""]
-    """The token that the header names."""
-    line: Int[Array, ""]
-    """Lines that have ended."""
-    size: Int[Array, ""]
-    """Elements of this line's list so far."""
-    digits: Int[Array, " places"]
-    """The elements, and behind them the item."""
-    place: Int[Array, ""]
-    """Tokens behind `==`."""
-    alive: Bool[Array, " Z"]
-    """Hypotheses that the right-hand side agrees with so far; the first is that it is correct."""
-    junk: Bool[Array, " Z"]
-    """Hypotheses by which the line has dissolved."""
-    weights: Float[Array, " Z"]
-    """The posterior of the hypotheses behind `==`; before it, their law if the list ends here."""
-
-
-class CaseSample(NamedTuple):
-    """One text, padded with `<eos>`, and the law that each token was drawn from."""
-
-    tokens: Int[Array, " T"]
-    log_laws: Float[Array, "T V"]
-    length: Int[Array, ""]
-    """Tokens up to the first `<eos>`, which counts."""
-
-
-class CaseLines(NamedTuple):
-    """What is known of the lines of a text, at the tokens that end them."""
-
-    ends: Bool[Array, " T"]
-    correct: Bool[Array, " T"]
-    case: Int[Array, " T"]
-    """A number for the list and the item; -1 where no correct line ends."""
-
-
-class AppendCases(eqx.Module):
+class AppendCases(CaseTokens):
     """The law of such texts; a `Generator`.
 
     In a line the list has k = 0..K elements with equal probabilities, and elements and item are
-    uniform digits. The right-hand side is of one of five kinds: correct (the item behind the list),
+    uniform digits. The right-hand side is of one of five kinds: correct (the item after the list),
     prepended (before it), sorted (all digits in order), wrong digit (one place, uniform, has another
     digit, uniform), or junk: it stops before one of its tokens, uniformly chosen, at a `def`, and
     uniform tokens follow until a line break or `<eos>` is among them. For misleading names the
     probabilities of prepended and sorted are `misled` times as large, at the cost of correct.
 
-    Behind the header every token is replaced by a uniform one with probability `noise`. What follows
+    After the header every token is replaced by a uniform one with probability `noise`. What follows
     is meant for the text as it stands: the right-hand side repeats the list that is written. Where a
     text is no beginning of any line of its kind any more, the line breaks off.
 
@@ -89,11 +39,6 @@ class AppendCases(eqx.Module):
     kind_probabilities: Float[AnyArray, " 5"]
     noise: Float[AnyArray, ""]
     misled: Float[AnyArray, ""]
-    names: int = eqx.field(static=True)
-    misleading: int = eqx.field(static=True)
-    lines: int = eqx.field(static=True)
-    longest: int = eqx.field(static=True)
-    digits: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -128,56 +73,6 @@ class AppendCases(eqx.Module):
                     f"probability {self.kind_probabilities[0]:g} of a correct line"
                 )
 
-    # -- tokens -------------------------------------------------------------------------------
-
-    @property
-    def vocab(self) -> int:
-        """Digits, marks, then names."""
-        return self.digits + len(MARKS) + self.names + self.misleading
-
-    def mark(self, text: str) -> int:
-        """The token of one of `MARKS`."""
-        return self.digits + MARKS.index(text)
-
-    @property
-    def end(self) -> int:
-        return self.mark("<eos>")
-
-    @property
-    def first_name(self) -> int:
-        return self.digits + len(MARKS)
-
-    @property
-    def longest_line(self) -> int:
-        """Tokens of the longest correct line, its break included."""
-        return 4 + max(2 * self.longest - 1, 0) + 5 + 2 * self.longest + 4
-
-    @property
-    def room(self) -> int:
-        """Tokens of the longest text without an error."""
-        return 3 + self.lines * self.longest_line + 1
-
-    def header(self, name: Int[AnyArray, ""] | int) -> Int[Array, " 3"]:
-        """The prompt for the name with this number, misleading ones last."""
-        marks = self.mark("def"), self.mark("\n")
-        return jnp.stack(
-            [jnp.asarray(t, jnp.int32) for t in (marks[0], self.first_name + name, marks[1])]
-        )
-
-    def text(self, tokens: Any) -> str:
-        """Tokens as text, up to the end."""
-        words = []
-        for token in np.asarray(tokens):
-            if token == self.end:
-                break
-            if token < self.digits:
-                words.append(str(token))
-            elif token < self.first_name:
-                words.append(MARKS[token - self.digits])
-            else:
-                words.append(f"f{token - self.first_name}")
-        return " ".join(words)
-
     # -- hypotheses ---------------------------------------------------------------------------
 
     @property
@@ -202,7 +97,7 @@ class AppendCases(eqx.Module):
         )
 
     def _meant(self, state: CaseState) -> tuple[Int[Array, " Z"], Bool[Array, " Z"]]:
-        """The token that each living hypothesis has next behind `==`, and whether it is any digit but
+        """The token that each living hypothesis has next after `==`, and whether it is any digit but
         this one."""
         K, size, place = self.longest, state.size, state.place
         order = jnp.arange(K + 1)
@@ -229,7 +124,7 @@ class AppendCases(eqx.Module):
         return tokens, other
 
     def _right(self, state: CaseState, token: Int[Array, "*n"]) -> Float[Array, "*n Z"]:
-        """`b_z(token | u)` behind `==`, for every hypothesis."""
+        """`b_z(token | u)` after `==`, for every hypothesis."""
         tokens, other = self._meant(state)
         token = token[..., None]
         others = (token < self.digits) & (token != tokens)
@@ -282,12 +177,12 @@ class AppendCases(eqx.Module):
         return jnp.stack(rows)[state.slot]
 
     def _noise_at(self, state: CaseState) -> Float[Array, ""]:
-        """There is none in the header nor behind the end."""
-        quiet = (state.slot < LINE) | (state.slot >= ENDED)
+        """There is none in the header nor after the end."""
+        quiet = (state.slot < Slot.LINE) | (state.slot >= Slot.ENDED)
         return jnp.where(quiet, 0, jnp.asarray(self.noise))
 
     def log_law(self, state: CaseState) -> Float[Array, " V"]:
-        """`log P(a | u)`; behind `<eos>` it is certain to come again."""
+        """`log P(a | u)`; after `<eos>` it is certain to come again."""
         noise = self._noise_at(state)
         return safe_log((1 - noise) * self._base(state) + noise / self.vocab)
 
@@ -297,41 +192,47 @@ class AppendCases(eqx.Module):
         is_digit = token < self.digits
         is_mark = {text: token == self.mark(text) for text in MARKS}
         slot, size = state.slot, state.size
-        fits_right = jnp.where(is_mark["\n"], LINE, RIGHT)
+        fits_right = jnp.where(is_mark["\n"], Slot.LINE, Slot.RIGHT)
         row = [
-            jnp.where(is_mark["def"], HEADER_NAME, ENDED),
-            jnp.where(token >= self.first_name, HEADER_BREAK, ENDED),
-            jnp.where(is_mark["\n"], LINE, ENDED),
-            jnp.where(is_mark["assert"], NAME, BROKEN),
-            jnp.where(token == state.name, OPEN, BROKEN),
-            jnp.where(is_mark["("], LIST, BROKEN),
-            jnp.where(is_mark["["], FIRST, BROKEN),
-            jnp.select([is_digit & (self.longest > 0), is_mark["]"]], [ELEMENT, COMMA], BROKEN),
+            jnp.where(is_mark["def"], Slot.HEADER_NAME, Slot.ENDED),
+            jnp.where(token >= self.first_name, Slot.HEADER_BREAK, Slot.ENDED),
+            jnp.where(is_mark["\n"], Slot.LINE, Slot.ENDED),
+            jnp.where(is_mark["assert"], Slot.NAME, Slot.BROKEN),
+            jnp.where(token == state.name, Slot.OPEN, Slot.BROKEN),
+            jnp.where(is_mark["("], Slot.LIST, Slot.BROKEN),
+            jnp.where(is_mark["["], Slot.FIRST, Slot.BROKEN),
             jnp.select(
-                [is_mark[","] & (size < self.longest), is_mark["]"]], [DIGIT, COMMA], BROKEN
+                [is_digit & (self.longest > 0), is_mark["]"]],
+                [Slot.ELEMENT, Slot.COMMA],
+                Slot.BROKEN,
             ),
-            jnp.where(is_digit, ELEMENT, BROKEN),
-            jnp.where(is_mark[","], ITEM, BROKEN),
-            jnp.where(is_digit, CLOSE, BROKEN),
-            jnp.where(is_mark[")"], EQUALS, BROKEN),
-            jnp.where(is_mark["=="], RIGHT, BROKEN),
+            jnp.select(
+                [is_mark[","] & (size < self.longest), is_mark["]"]],
+                [Slot.DIGIT, Slot.COMMA],
+                Slot.BROKEN,
+            ),
+            jnp.where(is_digit, Slot.ELEMENT, Slot.BROKEN),
+            jnp.where(is_mark[","], Slot.ITEM, Slot.BROKEN),
+            jnp.where(is_digit, Slot.CLOSE, Slot.BROKEN),
+            jnp.where(is_mark[")"], Slot.EQUALS, Slot.BROKEN),
+            jnp.where(is_mark["=="], Slot.RIGHT, Slot.BROKEN),
             fits_right,
-            jnp.asarray(BROKEN),
-            jnp.asarray(ENDED),
-            jnp.asarray(DONE),
+            jnp.asarray(Slot.BROKEN),
+            jnp.asarray(Slot.ENDED),
+            jnp.asarray(Slot.DONE),
         ]
         after = jnp.stack([jnp.asarray(r, jnp.int32) for r in row])[slot]
-        in_line = (slot >= LINE) & (slot < ENDED)
-        after = jnp.where(in_line & is_mark["\n"], LINE, after)
-        done = (slot == DONE) | ((slot == LINE) & (state.line >= self.lines))
-        after = jnp.where(is_mark["<eos>"], jnp.where(done, DONE, ENDED), after)
-        new_line = after == LINE
+        in_line = (slot >= Slot.LINE) & (slot < Slot.ENDED)
+        after = jnp.where(in_line & is_mark["\n"], Slot.LINE, after)
+        done = (slot == Slot.DONE) | ((slot == Slot.LINE) & (state.line >= self.lines))
+        after = jnp.where(is_mark["<eos>"], jnp.where(done, Slot.DONE, Slot.ENDED), after)
+        new_line = after == Slot.LINE
         alive, junk, weights = self._filtered(state, token)
-        grows = (after == ELEMENT) | ((slot == ITEM) & (after == CLOSE))
+        grows = (after == Slot.ELEMENT) | ((slot == Slot.ITEM) & (after == Slot.CLOSE))
         digits = jnp.where(grows & (jnp.arange(self.longest + 1) == size), token, state.digits)
-        name = jnp.where(slot == HEADER_NAME, token, state.name)
-        size = jnp.where(new_line, 0, size + (after == ELEMENT))
-        stays = (slot == RIGHT) & ~new_line
+        name = jnp.where(slot == Slot.HEADER_NAME, token, state.name)
+        size = jnp.where(new_line, 0, size + (after == Slot.ELEMENT))
+        stays = (slot == Slot.RIGHT) & ~new_line
         none = jnp.zeros(self.hypotheses, bool)
         return CaseState(
             after,
@@ -348,7 +249,7 @@ class AppendCases(eqx.Module):
     def _filtered(
         self, state: CaseState, token: Int[Array, ""]
     ) -> tuple[Bool[Array, " Z"], Bool[Array, " Z"], Float[Array, " Z"]]:
-        """The hypotheses behind one more token of a right-hand side."""
+        """The hypotheses after one more token of a right-hand side."""
         noise = jnp.asarray(self.noise)
         laws = (1 - noise) * self._right(state, token) + noise / self.vocab
         weights = state.weights * laws
@@ -364,7 +265,7 @@ class AppendCases(eqx.Module):
     # -- the protocols ------------------------------------------------------------------------
 
     def begin(self, room: int) -> CaseState:
-        """The memory of a `Generator`: the state behind every number of tokens."""
+        """The memory of a `Generator`: the state after every number of tokens."""
         return jax.tree.map(
             lambda leaf: jnp.broadcast_to(leaf, (room + 1, *leaf.shape)), self.start()
         )
@@ -388,26 +289,27 @@ class AppendCases(eqx.Module):
     def sample(
         self,
         key: PRNGKeyArray,
-        room: int | None = None,
+        length: int | None = None,
         name: Int[AnyArray, ""] | int | None = None,
     ) -> CaseSample:
-        """Draw a text, cut off at `room` tokens; with a name of this number, or a uniform one."""
-        room = self.room if room is None else check_count("room", room)
+        """Draw a text, cut off at `length` tokens (by default none is); with a name of this number, or a
+        uniform one."""
+        room = self.room if length is None else check_count("length", length)
 
-        def one(state, key):
+        def one(state: CaseState, key: PRNGKeyArray) -> tuple[CaseState, tuple[Array, Array]]:
             law = self.log_law(state)
             token = jax.random.categorical(key, law)
             if name is not None:
-                token = jnp.where(state.slot == HEADER_NAME, self.first_name + name, token)
+                token = jnp.where(state.slot == Slot.HEADER_NAME, self.first_name + name, token)
             return self.step(state, token), (token.astype(jnp.int32), law)
 
         _, (tokens, laws) = jax.lax.scan(one, self.start(), jax.random.split(key, room))
-        length = jnp.minimum(jnp.sum(tokens != self.end) + 1, room)
-        return CaseSample(tokens, laws, length)
+        size = jnp.minimum(jnp.sum(tokens != self.end) + 1, room)
+        return CaseSample(tokens, laws, size)
 
     def next_logits(self, tokens: Int[AnyArray, " T"]) -> Float[Array, "T V"]:
         """`log P(X_{i+1} | X_{1:i})` for i = 1..T."""
-        return jax.vmap(self.log_law)(self._behind(tokens))
+        return jax.vmap(self.log_law)(self.states(tokens))
 
     def log_prob(self, tokens: Int[AnyArray, " T"]) -> Float[Array, ""]:
         """`log P(X_{1:T} = tokens)`; what follows `<eos>` does not count."""
@@ -417,10 +319,10 @@ class AppendCases(eqx.Module):
         before = jnp.concatenate([jnp.zeros(1, bool), tokens[:-1] == self.end])
         return jnp.sum(jnp.where(jnp.cumsum(before) > 0, 0, each))
 
-    def _behind(self, tokens: Int[AnyArray, " T"]) -> CaseState:
-        """The state behind each token."""
+    def states(self, tokens: Int[AnyArray, " T"]) -> CaseState:
+        """The state after each token."""
 
-        def one(state, token):
+        def one(state: CaseState, token: Int[Array, ""]) -> tuple[CaseState, CaseState]:
             state = self.step(state, token)
             return state, state
 
@@ -433,20 +335,20 @@ class AppendCases(eqx.Module):
 
         The header can, and the end of a text with all its lines is none the worse.
         """
-        right = (state.slot != RIGHT) | state.alive[0]
-        return right & (state.slot != BROKEN) & (state.slot != ENDED)
+        right = (state.slot != Slot.RIGHT) | state.alive[0]
+        return right & (state.slot != Slot.BROKEN) & (state.slot != Slot.ENDED)
 
     def cases(self, tokens: Int[AnyArray, " T"]) -> CaseLines:
         """Which lines of a text are correct, and which cases they are.
 
         Only the first `lines` lines count.
         """
-        after = self._behind(tokens)
+        after = self.states(tokens)
         before = jax.tree.map(
             lambda rows, first: jnp.concatenate([first[None], rows[:-1]]), after, self.start()
         )
         ends = (after.line > before.line) & (before.line < self.lines)
-        whole = (before.slot == RIGHT) & before.alive[:, 0]
+        whole = (before.slot == Slot.RIGHT) & before.alive[:, 0]
         correct = ends & whole & (before.place == 2 * before.size + 3)
         powers = self.digits ** np.arange(self.longest + 1)
         used = jnp.arange(self.longest + 1) <= before.size[:, None]

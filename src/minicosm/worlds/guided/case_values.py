@@ -9,21 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from ..arrays import AnyArray
-from .case_texts import (  # fmt: skip
-    CLOSE,
-    COMMA,
-    DIGIT,
-    DONE,
-    ELEMENT,
-    EQUALS,
-    FIRST,
-    HEADER_BREAK,
-    ITEM,
-    LINE,
-    RIGHT,
-    AppendCases,
-    CaseState,
-)
+from .case_states import CaseState, Slot
+from .case_texts import AppendCases
 
 
 class CaseReferee(eqx.Module):
@@ -47,11 +34,11 @@ class CaseValue(CaseReferee):
     """`V*(u)`: the probability, under the world's law, that the line being written ends correct, or that
     the text ends with all its lines.
 
-    Behind `==` one right-hand side is correct, so the value is its probability given u. Before it,
+    After `==` one right-hand side is correct, so the value is its probability given u. Before it,
     the value is a mean over the lists that may come, from tables over the digits of the list so far:
 
-    - `rest[n][e]` behind the comma that follows n elements, `element[n][e]` behind the n-th element,
-      `closed[n][e]` behind the bracket that closes the list.
+    - `rest[n][e]` after the comma that follows n elements, `element[n][e]` after the n-th element,
+      `closed[n][e]` after the bracket that closes the list.
     """
 
     rest: Float[AnyArray, "2 lists"]
@@ -77,35 +64,40 @@ class CaseValue(CaseReferee):
             jnp.where(used, state.digits * powers, 0)
         )
         # A line that has only begun has a fixed number of tokens before its list.
-        begun = jnp.asarray(self.first)[kind] * right ** jnp.maximum(FIRST - state.slot, 0)
-        late = (state.slot == LINE) & (state.line >= world.lines)
+        begun = jnp.asarray(self.first)[kind] * right ** jnp.maximum(Slot.FIRST - state.slot, 0)
+        late = (state.slot == Slot.LINE) & (state.line >= world.lines)
         begun = jnp.where(late, right + begun * slip / right, begun)
         # Before the name is known the two kinds of names are mixed.
         shares = np.asarray([world.names, world.misleading]) / (world.names + world.misleading)
-        unknown = shares @ jnp.asarray(self.first) * right ** (FIRST - LINE)
+        unknown = shares @ jnp.asarray(self.first) * right ** (Slot.FIRST - Slot.LINE)
         closed, element = jnp.asarray(self.closed)[kind, at], jnp.asarray(self.element)[kind, at]
         # Between the item and `==` the whole list is known.
         whole = self._right(state._replace(place=jnp.zeros((), jnp.int32)))
         values = [
             jnp.where(state.slot == slot, value, 0)
             for slot, value in [
-                (ELEMENT, element),
-                (DIGIT, jnp.asarray(self.rest)[kind, at]),
-                (COMMA, closed),
-                (ITEM, closed / right),
-                (CLOSE, right**2 * whole),
-                (EQUALS, right * whole),
-                (RIGHT, self._right(state)),
+                (Slot.ELEMENT, element),
+                (Slot.DIGIT, jnp.asarray(self.rest)[kind, at]),
+                (Slot.COMMA, closed),
+                (Slot.ITEM, closed / right),
+                (Slot.CLOSE, right**2 * whole),
+                (Slot.EQUALS, right * whole),
+                (Slot.RIGHT, self._right(state)),
             ]
         ]
         return jnp.select(
             [
-                state.slot == DONE,
-                state.slot < HEADER_BREAK,
-                state.slot == HEADER_BREAK,
-                state.slot <= FIRST,
+                state.slot == Slot.DONE,
+                state.slot < Slot.HEADER_BREAK,
+                state.slot == Slot.HEADER_BREAK,
+                state.slot <= Slot.FIRST,
             ],
-            [1.0, unknown, jnp.asarray(self.first)[kind] * right ** (FIRST - LINE), begun],
+            [
+                1.0,
+                unknown,
+                jnp.asarray(self.first)[kind] * right ** (Slot.FIRST - Slot.LINE),
+                begun,
+            ],
             sum(values, jnp.zeros(())),
         )
 
@@ -168,7 +160,7 @@ def _tables(world: AppendCases, name: int) -> tuple[np.ndarray, ...]:
 
 
 def _correct(world: AppendCases, name: int, size: int) -> Float[np.ndarray, " lists"]:
-    """The probability of the correct right-hand side behind `==`, for every list of `size` elements
+    """The probability of the correct right-hand side after `==`, for every list of `size` elements
     with its item.
 
     A hypothesis that leaves the correct text before its token t has probability

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 
 from ..arrays import check_count, check_positive
+from ..hmm.draws import generator
 from .world import GuidedWorld, log_truth, tree_world
 
 Table = Float[np.ndarray, "levels S"]
@@ -21,7 +22,7 @@ def _every_level(rows: Sequence[Sequence[int]], horizon: int) -> np.ndarray:
 
 def secret_parity(secret: Sequence[int]) -> GuidedWorld:
     """D = `len(secret)` + 1 bits; A: an even number of ones. The first D - 1 bits are fair; the last one
-    makes the parity odd, except behind the secret, where it makes it even.
+    makes the parity odd, except after the secret, where it makes it even.
 
     Exactly one string of A has positive probability. State: 2 (the secret is missed) + parity.
     """
@@ -57,7 +58,7 @@ def biased_coin(horizon: int) -> GuidedWorld:
 
 
 def biased_coin_table(world: GuidedWorld, bias: float) -> Table:
-    """`1 + bias` behind a one, `1 - bias` behind a zero; exact at the leaves and the root."""
+    """`1 + bias` after a one, `1 - bias` after a zero; exact at the leaves and the root."""
     if not 0 <= bias < 1:
         raise ValueError(f"bias is {bias}; it must be at least 0 and less than 1")
     table = world.log_values()
@@ -113,16 +114,16 @@ def lagged_error(
 
 
 def random_tree(
-    rng: np.random.Generator,
+    key: PRNGKeyArray,
     vocab: int,
     horizon: int,
     *,
     zero_laws: float = 0.0,
     zero_tilts: float = 0.0,
 ) -> GuidedWorld:
-    """Random laws behind every prefix and a random tilt, each entry zero with the given probability
+    """Random laws after every prefix and a random tilt, each entry zero with the given probability
     (of every law at least one token is left)."""
-    laws = []
+    laws, rng = [], generator(key)
     for h in range(check_count("horizon", horizon)):
         law = rng.dirichlet(np.ones(check_count("vocab", vocab)), size=vocab**h)
         keep = rng.random(law.shape) >= zero_laws
@@ -134,15 +135,15 @@ def random_tree(
         return tree_world(laws, np.log(np.where(rng.random(len(tilt)) < zero_tilts, 0, tilt)))
 
 
-def coin_flip_tree(rng: np.random.Generator, horizon: int, vocab: int = 2) -> GuidedWorld:
+def coin_flip_tree(key: PRNGKeyArray, horizon: int, vocab: int = 2) -> GuidedWorld:
     """A uniform base law; every leaf has tilt 0.01 or 1.01, by a coin flip."""
     laws = [np.full((vocab**h, vocab), 1 / vocab) for h in range(check_count("horizon", horizon))]
-    return tree_world(laws, np.log(0.01 + rng.integers(2, size=vocab**horizon)))
+    return tree_world(laws, np.log(0.01 + generator(key).integers(2, size=vocab**horizon)))
 
 
 def noisy_table(
     world: GuidedWorld,
-    rng: np.random.Generator,
+    key: PRNGKeyArray,
     *,
     kappa: float | None = None,
     sigma: float | None = None,
@@ -151,7 +152,7 @@ def noisy_table(
     lognormal with mean one and log-deviation sigma. Unfold the world first for errors per prefix."""
     if (kappa is None) == (sigma is None):
         raise ValueError("give either kappa or sigma, and not both")
-    table = world.log_values()
+    table, rng = world.log_values(), generator(key)
     inner = table[1:-1]
     if kappa is not None:
         if kappa < 1:
@@ -164,11 +165,11 @@ def noisy_table(
     return table
 
 
-def monte_carlo_table(world: GuidedWorld, rng: np.random.Generator, rollouts: int) -> Table:
+def monte_carlo_table(world: GuidedWorld, key: PRNGKeyArray, rollouts: int) -> Table:
     """`(sum of tau over base rollouts through the state + Z) / (their number + 1)` at levels 1..H-1; exact
     at the leaves. Unfold the world first for one estimate per prefix."""
     check_count("rollouts", rollouts)
-    table = world.log_values()
+    table, rng = world.log_values(), generator(key)
     state = np.zeros(rollouts, np.int64)
     path = []
     for h in range(world.horizon):

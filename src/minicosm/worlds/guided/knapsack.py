@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from math import inf, log2
 
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from ..arrays import check_count
+from ..hmm.draws import generator
 from .world import GuidedWorld
 
 
@@ -26,15 +28,17 @@ class Knapsack:
         object.__setattr__(self, "weights", tuple(int(w) for w in self.weights))
 
     @classmethod
-    def random(cls, rng: np.random.Generator, size: int, largest: int) -> "Knapsack":
+    def random(cls, key: PRNGKeyArray, size: int, largest: int) -> "Knapsack":
         """Uniform weights up to `largest`; the target is the weight of a random choice."""
+        rng = generator(key)
         weights = [int(w) for w in rng.integers(0, largest + 1, size=check_count("size", size))]
         return cls(tuple(weights), sum(w for w in weights if rng.random() < 0.5))
 
     @classmethod
-    def superincreasing(cls, rng: np.random.Generator, size: int, step: int = 3) -> "Knapsack":
+    def superincreasing(cls, key: PRNGKeyArray, size: int, step: int = 3) -> "Knapsack":
         """Every weight exceeds the sum of those before by 1..`step`, so solutions are unique."""
         weights: list[int] = []
+        rng = generator(key)
         for _ in range(check_count("size", size)):
             weights.append(sum(weights) + int(rng.integers(1, check_count("step", step) + 1)))
         return cls(tuple(weights), sum(w for w in weights if rng.random() < 0.5))

@@ -19,7 +19,7 @@ def noisy_dyck(
 
     At depth d with R brackets left: open if d = 0, close if d = R, otherwise open with probability q =
     `opening`; an opening bracket is square with probability p = `square`. A wrong closing bracket takes
-    one off the stack too. Behind a wrong one the base law goes on by the stack.
+    one off the stack too. After a wrong one the base law goes on by the stack.
 
     With `m = sum_t p_t (1 - errors[t])`: `Z = m^(D/2)`, and `pi*` is the Dyck law with
     `p' = p (1 - errors[0]) / m`.
@@ -72,7 +72,7 @@ def _state(codes: Int[np.ndarray, " n"], invalid: Int[np.ndarray, " n"]) -> Int[
 def noisy_dyck_log_values(
     length: int, square: float = 0.2, opening: float = 0.5, errors: Any = (0.3, 0.1)
 ) -> Float[np.ndarray, "levels S"]:
-    """`V*` in closed form: `prod_{b on the stack} (1 - errors[b]) m^((D - h - d) / 2)` behind a valid
+    """`V*` in closed form: `prod_{b on the stack} (1 - errors[b]) m^((D - h - d) / 2)` after a valid
     prefix that can be completed, zero elsewhere."""
     half = length // 2
     keep = 1 - np.asarray(errors, np.float64)

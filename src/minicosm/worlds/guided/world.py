@@ -1,7 +1,7 @@
 """Worlds for guided generation: a base law and a tilt of strings, both read off a finite automaton."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,10 +14,16 @@ from ..arrays import AnyArray, parameter
 TREE_LIMIT = 2**22  # leaves of the largest tree that is written out
 
 
+class GuidedSample(NamedTuple):
+    """One string of the base law."""
+
+    tokens: Int[Array, " H"]
+
+
 class GuidedWorld(eqx.Module):
     """Strings of H tokens from K, drawn from a base law and wanted in proportion to a tilt.
 
-    An automaton reads the string. It starts in state 0; behind h tokens in state s the token a has
+    An automaton reads the string. It starts in state 0; after h tokens in state s the token a has
     probability `base[h, s, a]` and leads to state `step[h, s, a]`; a string that ends in state s has
     the tilt `tau = exp(log_tilt[s])`. With `pi_ref` the base law,
 
@@ -26,7 +32,7 @@ class GuidedWorld(eqx.Module):
     A constraint set A is the tilt `1[y in A]`. Tables of values are NumPy arrays `[h, s]`, h = 0..H, of
     logarithms, in double precision. Any tree is a world whose states are its prefixes: `unfolded`.
 
-    It is a generator (`begin`, `read`, `law`), whose memory is the state behind every prefix.
+    It is a generator (`begin`, `read`, `law`), whose memory is the state after every prefix.
     """
 
     step: Int[AnyArray, "H S K"]
@@ -77,7 +83,7 @@ class GuidedWorld(eqx.Module):
     # -- as a generator ------------------------------------------------------------------------
 
     def begin(self, room: int) -> Int[Array, " rows"]:
-        """The states behind 0, 1, ..., `room` tokens."""
+        """The states after 0, 1, ..., `room` tokens."""
         return jnp.zeros(room + 1, jnp.int32)
 
     def read(
@@ -86,12 +92,16 @@ class GuidedWorld(eqx.Module):
         return _read(self.step, memory, n, token)
 
     def law(self, memory: Int[Array, " rows"], n: Int[Array, ""]) -> Float[Array, " K"]:
-        """`log pi_ref` of the token behind the first n; for n >= H that of the last one again."""
+        """`log pi_ref` of the token after the first n; for n >= H that of the last one again."""
         rows = jnp.asarray(self.base)[jnp.minimum(n, self.horizon - 1), memory[n]]
         return jnp.where(rows > 0, jnp.log(jnp.where(rows > 0, rows, 1)), -jnp.inf)
 
-    def sample(self, key: PRNGKeyArray) -> Int[Array, " H"]:
-        """One string of the base law."""
+    def sample(self, key: PRNGKeyArray, length: int | None = None) -> GuidedSample:
+        """One string of the base law; its length is the horizon."""
+        if length is not None and length != self.horizon:
+            raise ValueError(
+                f"length is {length}; strings of this world have {self.horizon} tokens, its horizon"
+            )
 
         def draw(state: Int[Array, ""], now: Any) -> tuple[Int[Array, ""], Int[Array, ""]]:
             step, base, key = now
@@ -103,12 +113,27 @@ class GuidedWorld(eqx.Module):
             jnp.asarray(self.base),
             jax.random.split(key, self.horizon),
         )
-        return jax.lax.scan(draw, jnp.zeros((), jnp.int32), inputs)[1]
+        return GuidedSample(jax.lax.scan(draw, jnp.zeros((), jnp.int32), inputs)[1])
+
+    def log_prob(self, tokens: Int[AnyArray, " T"]) -> Float[Array, ""]:
+        """`log P(y begins with tokens)` under the base law; -inf if that is impossible."""
+        if len(tokens) > self.horizon:
+            raise ValueError(f"there are {len(tokens)} tokens; strings have {self.horizon}")
+
+        def read(state: Int[Array, ""], now: Any) -> tuple[Int[Array, ""], Float[Array, ""]]:
+            step, base, token = now
+            inside = (token >= 0) & (token < self.vocab)
+            chance = jnp.where(inside, base[state, token], 0)
+            return step[state, token], jnp.log(chance)
+
+        count = len(tokens)
+        inputs = jnp.asarray(self.step)[:count], jnp.asarray(self.base)[:count], jnp.asarray(tokens)
+        return jnp.sum(jax.lax.scan(read, jnp.zeros((), jnp.int32), inputs)[1])
 
     # -- exact answers -------------------------------------------------------------------------
 
     def state_paths(self, strings: Int[np.ndarray, "n T"]) -> Int[np.ndarray, "n states"]:
-        """The states behind 0, ..., T tokens of each string."""
+        """The states after 0, ..., T tokens of each string."""
         strings = np.asarray(strings)
         if strings.shape[1] > self.horizon:
             raise ValueError(f"strings have {strings.shape[1]} tokens; at most {self.horizon} fit")
@@ -147,7 +172,7 @@ class GuidedWorld(eqx.Module):
         return np.full((self.horizon + 1, self.states), -np.inf)
 
     def reach(self) -> Float[np.ndarray, "levels S"]:
-        """Probability under the base law of being in state s behind h tokens."""
+        """Probability under the base law of being in state s after h tokens."""
         table = np.zeros((self.horizon + 1, self.states))
         table[0, 0] = 1
         for h in range(self.horizon):
@@ -172,7 +197,7 @@ class GuidedWorld(eqx.Module):
         return GuidedWorld(self.step, base, np.zeros_like(self.log_tilt))
 
     def prefix_states(self) -> list[Int[np.ndarray, " _"]]:
-        """For every h, the states behind all K^h prefixes in the order of the alphabet."""
+        """For every h, the states after all K^h prefixes in the order of the alphabet."""
         if self.vocab**self.horizon > TREE_LIMIT:
             raise ValueError(
                 f"the tree has {self.vocab}^{self.horizon} leaves; at most {TREE_LIMIT} are written out"
@@ -183,7 +208,7 @@ class GuidedWorld(eqx.Module):
         return levels
 
     def unfolded(self) -> "GuidedWorld":
-        """The same world with one state per prefix: behind h tokens, its number in base K."""
+        """The same world with one state per prefix: after h tokens, its number in base K."""
         levels = self.prefix_states()
         return tree_world(
             [np.asarray(self.base[h])[at] for h, at in enumerate(levels[:-1])],
@@ -258,7 +283,7 @@ def _read(
     n: Int[Array, ""],
     token: Int[Array, ""],
 ) -> Int[Array, " rows"]:
-    """Put the next state behind the first n tokens; behind H tokens the state stays."""
+    """Put the next state after the first n tokens; after H tokens the state stays."""
     state = jnp.asarray(step)[jnp.minimum(n, len(step) - 1), memory[n], token]
     return memory.at[n + 1].set(jnp.where(n < len(step), state, memory[n]))
 
@@ -266,7 +291,7 @@ def _read(
 def tree_world(
     base: Sequence[Float[np.ndarray, "_ K"]], log_tilt: Float[np.ndarray, " leaves"]
 ) -> GuidedWorld:
-    """A world from the laws behind all prefixes: `base[h]` has K^h rows, `log_tilt` K^H entries."""
+    """A world from the laws after all prefixes: `base[h]` has K^h rows, `log_tilt` K^H entries."""
     horizon, vocab = len(base), np.shape(base[0])[-1]
     states = vocab ** (horizon - 1)
     step = np.zeros((horizon, states, vocab), np.int32)

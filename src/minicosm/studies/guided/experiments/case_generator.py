@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from minicosm.lab import Progress
 from minicosm.models import Transformer, TransformerConfig
@@ -16,70 +16,10 @@ from minicosm.training import fit_ensemble, muon
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.guided.case_texts import AppendCases
 
+from ..trials import CaseGenerators
+
 DRAWN = 512  # texts that are drawn at once; the loss is measured on as many
 HEADER = 3  # tokens of `def NAME \n`
-
-
-@dataclass(frozen=True)
-class CaseGenerators:
-    """How the generators are made; `members` of them.
-
-    Training has two stages. The first reads only the beginnings of texts, which is where copying a
-    list is learned at a third of the cost; the second reads whole texts.
-    """
-
-    lines: int = 4
-    longest: int = 5
-    names: int = 20
-    misleading: int = 10
-    room: int = 120
-    """Tokens of a text, header included; longer ones are cut off."""
-    beginning: int = 36
-    """Tokens of a text in the first stage: the longest line with its header."""
-    layers: int = 2
-    width: int = 64
-    heads: int = 4
-    mlp_width: int = 256
-    peak: float = 0.02
-    """Muon's rate for the matrices of the layers in the first stage; half of it in the second."""
-    rest: float = 2e-3
-    """Adam's rate for everything else; half of it in the second stage."""
-    batch_tokens: int = 1728
-    """Of a batch: it has as many texts as there is room for."""
-    first_steps: int = 1000
-    """Of the first stage; 0 leaves it out."""
-    steps: int = 700
-    """Of the second stage."""
-    texts: int = 16_384
-    """Of the fixed corpus of each member; a quarter of it in the second stage, as whole texts."""
-    members: int = 4
-    seed: int = 0
-
-    @property
-    def world(self) -> AppendCases:
-        return AppendCases(
-            lines=self.lines, longest=self.longest, names=self.names, misleading=self.misleading
-        )
-
-    @property
-    def shape(self) -> TransformerConfig:
-        return TransformerConfig(
-            self.world.vocab, layers=self.layers, heads=self.heads, width=self.width,
-            mlp_width=self.mlp_width, max_length=self.room + 1, causal=True, positions="rotary",
-            extra_inputs=1, tied=False, residual_scaling=True,
-        )  # fmt: skip
-
-    @property
-    def start(self) -> int:
-        """The token behind which texts stand."""
-        return self.world.vocab
-
-    @property
-    def stages(self) -> tuple["Stage", "Stage"]:
-        return (
-            Stage(self.beginning, self.texts, self.first_steps, self.peak, self.rest),
-            Stage(self.room, max(1, self.texts // 4), self.steps, self.peak / 2, self.rest / 2),
-        )
 
 
 @dataclass(frozen=True)
@@ -93,8 +33,36 @@ class Stage:
     rest: float
 
 
+def case_world(config: CaseGenerators) -> AppendCases:
+    return AppendCases(
+        lines=config.lines, longest=config.longest, names=config.names, misleading=config.misleading
+    )
+
+
+def shape(config: CaseGenerators) -> TransformerConfig:
+    return TransformerConfig(
+        start_token(config), layers=config.layers, heads=config.heads, width=config.width,
+        mlp_width=config.mlp_width, max_length=config.room + 1, causal=True, positions="rotary",
+        extra_inputs=1, tied=False, residual_scaling=True,
+    )  # fmt: skip
+
+
+def start_token(config: CaseGenerators) -> int:
+    """The token that texts stand after."""
+    return case_world(config).vocab
+
+
+def stages(config: CaseGenerators) -> tuple[Stage, Stage]:
+    return (
+        Stage(config.beginning, config.corpus, config.first_steps, config.peak, config.rest),
+        Stage(
+            config.room, max(1, config.corpus // 4), config.steps, config.peak / 2, config.rest / 2
+        ),
+    )
+
+
 class LawObjective(eqx.Module):
-    """Mean cross-entropy to the exact law of each token behind the header, over a batch from a corpus.
+    """Mean cross-entropy to the exact law of each token after the header, over a batch from a corpus.
 
     Metric "excess": what it exceeds the entropy of those laws by.
     """
@@ -133,16 +101,16 @@ def corpus(config: CaseGenerators, stage: Stage, key: PRNGKeyArray) -> LawObject
     parts = []
     size = min(DRAWN, stage.texts)
     for first in range(0, stage.texts, size):
-        drawn = _draw(config.world, keys[first : first + size], stage.room)
+        drawn = _draw(case_world(config), keys[first : first + size], stage.room)
         parts.append(jax.tree.map(np.asarray, drawn))
     tokens, laws, lengths = (np.concatenate(part) for part in zip(*parts, strict=True))
     batch = max(1, config.batch_tokens // stage.room)
-    return LawObjective(tokens, laws, lengths, batch, config.start)
+    return LawObjective(tokens, laws, lengths, batch, start_token(config))
 
 
 @eqx.filter_jit
-def _draw(world, keys, room):
-    def one(key):
+def _draw(world: AppendCases, keys: Key[Array, " n"], room: int) -> tuple[Array, Array, Array]:
+    def one(key: PRNGKeyArray) -> tuple[Array, Array, Array]:
         text = world.sample(key, room)
         return (
             text.tokens.astype(jnp.int16),
@@ -156,12 +124,12 @@ def _draw(world, keys, room):
 def train(config: CaseGenerators, progress: Progress, folder: Path) -> Transformer:
     """The generators, stacked."""
     start_key, *keys = jax.random.split(jax.random.key(config.seed), 3)
-    models = eqx.filter_vmap(lambda k: Transformer(config.shape, key=k))(
+    models = eqx.filter_vmap(lambda k: Transformer(shape(config), key=k))(
         jax.random.split(start_key, config.members)
     )
-    total = sum(stage.steps for stage in config.stages)
+    total = sum(stage.steps for stage in stages(config))
     before = 0
-    for i, (stage, key) in enumerate(zip(config.stages, keys, strict=True)):
+    for i, (stage, key) in enumerate(zip(stages(config), keys, strict=True)):
         if stage.steps == 0:
             continue
         progress(before, total, "texts")
@@ -191,15 +159,15 @@ def excess(config: CaseGenerators, models: Transformer) -> Float[np.ndarray, " m
     """How much the loss of every member exceeds the best possible one on fresh texts, in nats per
     token."""
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
-    fresh = corpus(config, replace(config.stages[1], texts=DRAWN), key)
+    fresh = corpus(config, replace(stages(config)[1], texts=DRAWN), key)
     return np.asarray(_excess(jax.tree.map(jnp.asarray, fresh), models))
 
 
 @eqx.filter_jit
-def _excess(fresh, models):
-    def one(model):
+def _excess(fresh: LawObjective, models: Any) -> Float[Array, " members"]:
+    def one(model: Any) -> Float[Array, ""]:
         each = jnp.arange(DRAWN).reshape(-1, 64)
-        found = jax.lax.map(lambda which: fresh.on(model, which)[1], each)
-        return jnp.sum(found["excess"] * found["tokens"]) / jnp.sum(found["tokens"])
+        result = jax.lax.map(lambda which: fresh.on(model, which)[1], each)
+        return jnp.sum(result["excess"] * result["tokens"]) / jnp.sum(result["tokens"])
 
     return eqx.filter_vmap(one)(models)

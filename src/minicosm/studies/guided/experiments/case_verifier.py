@@ -13,7 +13,8 @@ from minicosm.models import CachedMemory
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.guided.case_texts import AppendCases
 
-from .case_generator import HEADER, CaseGenerators
+from ..trials import CaseGenerators
+from .case_generator import HEADER, start_token
 
 
 class StreamProbe(eqx.Module):
@@ -76,12 +77,12 @@ class Examples(NamedTuple):
 def read_texts(
     world: AppendCases, tokens: Int[AnyArray, "n T"]
 ) -> tuple[Bool[Array, "n T"], Bool[Array, "n T"], Bool[Array, "n T"], Int[Array, "n T"]]:
-    """Behind each token: whether the line is viable; whether a line ends, whether it is correct, and
+    """After each token: whether the line is viable; whether a line ends, whether it is correct, and
     the number of its case."""
 
-    def one(text):
+    def one(text: Int[Array, " T"]) -> tuple[Array, ...]:
         lines = world.cases(text)
-        return jax.vmap(world.viable)(world._behind(text)), *lines
+        return jax.vmap(world.viable)(world.states(text)), *lines
 
     return jax.lax.map(one, tokens, batch_size=min(100, len(tokens)))
 
@@ -90,7 +91,7 @@ def token_examples(
     world: AppendCases, tokens: Int[np.ndarray, "n T"], lengths: Int[np.ndarray, " n"], seed: int,
     most: int,
 ) -> Examples:  # fmt: skip
-    """Prefixes that end in the first error of their text, and right ones of uniform length (behind the
+    """Prefixes that end in the first error of their text, and right ones of uniform length (after the
     header, and before the first error); as many of both kinds, at most `most`."""
     viable = np.asarray(read_texts(world, tokens)[0])
     places = np.arange(tokens.shape[1])
@@ -123,14 +124,14 @@ def line_examples(
     `most`."""
     _, ends, correct, _ = map(np.asarray, read_texts(world, tokens))
     rng = np.random.default_rng(seed)
-    found = [np.argwhere(ends & (correct == label)) for label in (False, True)]
-    size = min(most, *map(len, found))
+    result = [np.argwhere(ends & (correct == label)) for label in (False, True)]
+    size = min(most, *map(len, result))
     if size == 0:
         raise ValueError(
-            f"the generator wrote {len(found[1])} correct lines and {len(found[0])} wrong ones in "
+            f"the generator wrote {len(result[1])} correct lines and {len(result[0])} wrong ones in "
             f"{len(tokens)} texts; verifiers need some of both: take more texts or train it longer"
         )
-    rows = np.concatenate([part[rng.choice(len(part), size, replace=False)] for part in found])
+    rows = np.concatenate([part[rng.choice(len(part), size, replace=False)] for part in result])
     return Examples(tokens[rows[:, 0]], rows[:, 1] + 1, np.repeat([0, 1], size))
 
 
@@ -138,9 +139,9 @@ def line_examples(
 def streams(
     model: Any, start: int, tokens: Int[AnyArray, "n T"], lengths: Int[AnyArray, " n"]
 ) -> Float[Array, "n layers E"]:
-    """The residual stream behind every layer at the last token of each prefix."""
+    """The residual stream after every layer at the last token of each prefix."""
 
-    def one(args):
+    def one(args: tuple[Array, Array]) -> Float[Array, "layers E"]:
         text, length = args
         ids = jnp.concatenate([jnp.full(1, start), text]).astype(jnp.int32)
         return model.trace(ids).hidden[1:, length]
@@ -165,7 +166,7 @@ def train_verifiers(
     """Linear probes on every layer, deeper ones of this width on `layer`, and one for whole lines, if
     there are examples; accuracies are on a fifth of the examples that was held out."""
     layers = config.layers
-    x = np.asarray(streams(model, config.start, examples.tokens, examples.lengths))
+    x = np.asarray(streams(model, start_token(config), examples.tokens, examples.lengths))
     y = examples.labels
     order = np.asarray(jax.random.permutation(key, len(y)))
     held = max(1, len(y) // 5)
@@ -182,6 +183,6 @@ def train_verifiers(
         deep_accuracy[depth] = probe_accuracy(deep, x[test, layer - 1], y[test])
     line = None
     if lines is not None:
-        z = np.asarray(streams(model, config.start, lines.tokens, lines.lengths))
+        z = np.asarray(streams(model, start_token(config), lines.tokens, lines.lengths))
         line = on_layer(linear_probe(z[:, layer - 1], lines.labels), layer, layers)
     return CaseVerifiers(by_layer, by_depth, line, accuracy, deep_accuracy, len(y))

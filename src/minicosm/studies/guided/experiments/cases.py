@@ -7,22 +7,22 @@ item; counted for each name over all its texts) over all cases asked for; `corre
 draw with the same key, so that two of them write the same until a verifier speaks.
 """
 
-from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.decoding import Backtracking, BlockBestOfN, RandomVerifier
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import CachedTransformer
 from minicosm.worlds.guided.case_values import CaseReferee, CaseValue
 
-from .case_generator import HEADER, CaseGenerators, excess, train
-from .case_verifier import (  # fmt: skip
+from ..trials import Cases
+from .case_generator import HEADER, case_world, excess, start_token, train
+from .case_verifier import (
     CaseVerifiers,
     blank_probe,
     line_examples,
@@ -30,49 +30,7 @@ from .case_verifier import (  # fmt: skip
     token_examples,
     train_verifiers,
 )
-from .judges import Bench, Judge, Speaker, member
-
-
-@dataclass(frozen=True)
-class Cases:
-    """Sizes of what is measured on the generators."""
-
-    generators: CaseGenerators = field(default_factory=CaseGenerators)
-    training_texts: int = 800
-    """Texts, of the first half of the ordinary names, that verifiers are trained on."""
-    examples: int = 400
-    """That verifiers are trained on, wrong ones; as many right ones. Fewer if there are fewer."""
-    texts: int = 10
-    """Of each name."""
-    tested_names: int = 10
-    """Of the second half of the ordinary names, and as many misleading ones."""
-    repetitions: int = 2
-    layer: int = 2
-    """That the verifier looks at, but for the ablation."""
-    depths: tuple[int, ...] = (2, 4, 8)
-    probe_width: int = 64
-    """Of the hidden layers of deeper probes."""
-    blocks: tuple[int, ...] = (2, 4, 8)
-    grid: tuple[tuple[float, float], ...] = (
-        (1.0, 0.8), (0.95, 0.8), (0.95, 1.2), (0.9, 1.0), (0.9, 1.2), (0.8, 1.2),
-    )  # fmt: skip
-    """Further baselines, as (top_p, temperature)."""
-
-    def __post_init__(self):
-        recipe = self.generators
-        most = min(recipe.names - recipe.names // 2, recipe.misleading)
-        if not 1 <= self.tested_names <= most:
-            raise ValueError(
-                f"tested_names is {self.tested_names}; with {recipe.names} ordinary names, half of "
-                f"them tested, and {recipe.misleading} misleading ones it must be in 1..{most}"
-            )
-        if not 1 <= self.layer <= recipe.layers:
-            raise ValueError(f"layer is {self.layer}; the generators have 1..{recipe.layers}")
-
-    @property
-    def size(self) -> int:
-        """Texts of one repetition."""
-        return self.tested_names * self.texts
+from .judges import Bench, Judge, Speaker, member, stacked
 
 
 class Arm(NamedTuple):
@@ -91,7 +49,7 @@ def arms(config: Cases) -> dict[str, Arm]:
     """All arms of Algorithm 1 with the usual probe, and those that need none."""
     plain = {"top_p": 1.0}
     hot = {"top_p": 1.0, "temperature": 1.2}
-    found = {
+    result = {
         "baseline .95": Arm(Speaker.NOBODY, {}),
         "baseline 1": Arm(Speaker.NOBODY, plain),
         "baseline 1, T 1.2": Arm(Speaker.NOBODY, hot),
@@ -104,7 +62,7 @@ def arms(config: Cases) -> dict[str, Arm]:
     }
     for name, threshold in (("", 0.1), (", threshold .5", 0.5)):
         cut = {"threshold": threshold}
-        found |= {
+        result |= {
             f"guided .95{name}": Arm(Speaker.PROBE, cut),
             f"guided 1{name}": Arm(Speaker.PROBE, plain | cut),
             f"guided 1, B 10{name}": Arm(Speaker.PROBE, plain | cut | {"stride": 10}),
@@ -114,60 +72,56 @@ def arms(config: Cases) -> dict[str, Arm]:
         }
     for top_p, temperature in config.grid:
         settings = {"top_p": top_p, "temperature": temperature}
-        found[f"grid {top_p:g}, {temperature:g}"] = Arm(Speaker.NOBODY, settings)
-    return found
+        result[f"grid {top_p:g}, {temperature:g}"] = Arm(Speaker.NOBODY, settings)
+    return result
 
 
 def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
     """Train the generators, then measure each."""
-    recipe = config.generators
-    models = train(recipe, progress, folder)
-    numbers: dict[str, Any] = {
-        "excess": excess(recipe, models).tolist(),
-        "exact_correct": _exact_correct(recipe),
-        "lines": recipe.lines,
-    }
-    found = []
-    for i in range(recipe.members):
-        progress(i, recipe.members, f"generator {i + 1} of {recipe.members}")
-        key = jax.random.fold_in(jax.random.key(recipe.seed), 2 + i)
-        found.append(measure(config, member(models, i), key))
-    for name in found[0][0]:
-        numbers[name] = [part[name] for part, _ in found]
-    curves = {name: np.stack([part[name] for _, part in found]) for name in found[0][1]}
+    models = train(config, progress, folder)
+    result = []
+    for i in range(config.members):
+        progress(i, config.members, f"generator {i + 1} of {config.members}")
+        key = jax.random.fold_in(jax.random.key(config.seed), 2 + i)
+        result.append(measure(config, member(models, i), key))
+    numbers = stacked([part for part, _ in result])
+    numbers |= {"excess": excess(config, models).tolist(), "exact_correct": _exact_correct(config)}
+    curves = {name: np.stack([part[name] for _, part in result]) for name in result[0][1]}
     return TrialResult(numbers, curves)
 
 
-def _exact_correct(recipe: CaseGenerators) -> list[float]:
+def _exact_correct(config: Cases) -> list[float]:
     """The probability that the exact law's first line is correct, for an ordinary name and a
     misleading one."""
-    world = recipe.world
+    world = case_world(config)
     value = CaseValue(world)
 
     @jax.jit
-    def at_first_line(name):
+    def at_first_line(name: Int[Array, ""]) -> Float[Array, ""]:
         return value.value(reduce(world.step, world.header(name), world.start()))
 
-    return [float(at_first_line(name)) for name in (0, recipe.names)]
+    return [float(at_first_line(name)) for name in (0, config.names)]
 
 
 def measure(
     config: Cases, model: Any, key: PRNGKeyArray
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Every arm on one generator: its numbers, and its curves of calls and new cases, text by text."""
-    recipe, world = config.generators, config.generators.world
+    world = case_world(config)
     collect_key, verifier_key, sample_key = jax.random.split(key, 3)
-    generator = CachedTransformer(model, recipe.start, keep=tuple(range(1, recipe.layers + 1)))
+    generator = CachedTransformer(
+        model, start_token(config), keep=tuple(range(1, config.layers + 1))
+    )
     random = RandomVerifier(sample_key)
 
     def bench(probe: Any) -> Bench:
         judge = Judge(probe, CaseReferee(world), random, np.asarray(Speaker.NOBODY, np.int32))
-        return Bench(generator, judge, recipe.room, world.end, config.size * config.repetitions)
+        return Bench(generator, judge, config.room, world.end, _size(config) * config.repetitions)
 
-    half = recipe.names // 2
+    half = config.names // 2
     tested = half + np.arange(config.tested_names)
-    misleading = recipe.names + np.arange(config.tested_names)
-    verifiers = _verifiers(config, model, bench(blank_probe(recipe)), collect_key, verifier_key)
+    misleading = config.names + np.arange(config.tested_names)
+    verifiers = _verifiers(config, model, bench(blank_probe(config)), collect_key, verifier_key)
     measured: dict[str, Any] = {}
     curves: dict[str, np.ndarray] = {}
 
@@ -185,24 +139,29 @@ def measure(
         sample(f"depth {depth}", probe, _settings({}), tested, Speaker.PROBE)
     for count in config.blocks:
         block = BlockBestOfN(
-            count=count, separator=world.mark("\n"), blocks=recipe.lines, top_p=BASE["top_p"]
+            count=count, separator=world.mark("\n"), blocks=config.lines, top_p=BASE["top_p"]
         )
         sample(f"block best of {count}", verifiers.line, block, tested, Speaker.PROBE)
-    found = {
+    result = {
         "arms": measured,
         "probe_examples": verifiers.examples,
         "layer_accuracy": {str(k): v for k, v in verifiers.layer_accuracy.items()},
         "depth_accuracy": {str(k): v for k, v in verifiers.depth_accuracy.items()},
     }
-    return found, curves
+    return result, curves
 
 
 def _settings(fields: dict[str, Any]) -> Backtracking:
     return Backtracking(**(BASE | fields), once_per_prefix=True, record=MOST_QUOTA)
 
 
+def _size(config: Cases) -> int:
+    """Texts of one repetition."""
+    return config.tested_names * config.texts
+
+
 def _headers(config: Cases, names: Int[np.ndarray, " n"]) -> Int[np.ndarray, "n 3"]:
-    world = config.generators.world
+    world = case_world(config)
     start = np.full(len(names), world.mark("def"))
     return np.stack([start, world.first_name + names, np.full(len(names), world.mark("\n"))], 1)
 
@@ -211,16 +170,16 @@ def _verifiers(
     config: Cases, model: Any, bench: Bench, collect_key: PRNGKeyArray, key: PRNGKeyArray
 ) -> CaseVerifiers:
     """Trained on what the generator writes for names that are not tested."""
-    recipe = config.generators
-    names = np.arange(config.training_texts) % (recipe.names // 2)
+    world = case_world(config)
+    names = np.arange(config.training_texts) % (config.names // 2)
     sizes = np.full(len(names), HEADER)
     trace = bench(_settings({"top_p": 1.0}), _headers(config, names), sizes, collect_key)
-    tokens = np.where(trace.tokens < 0, recipe.world.end, trace.tokens)
-    given = recipe.seed, config.examples
-    examples = token_examples(recipe.world, tokens, trace.lengths, *given)
-    lines = line_examples(recipe.world, tokens, *given) if config.blocks else None
+    tokens = np.where(trace.tokens < 0, world.end, trace.tokens)
+    given = config.seed, config.examples
+    examples = token_examples(world, tokens, trace.lengths, *given)
+    lines = line_examples(world, tokens, *given) if config.blocks else None
     depths = config.depths, config.probe_width
-    return train_verifiers(recipe, model, examples, lines, key, config.layer, *depths)
+    return train_verifiers(config, model, examples, lines, key, config.layer, *depths)
 
 
 def _run(
@@ -229,16 +188,16 @@ def _run(
 ) -> tuple[dict[str, list[float]], np.ndarray]:  # fmt: skip
     """One arm: its numbers for every repetition, and for every text of the first one, with the names
     in turn, its calls and its new correct cases."""
-    world = config.generators.world
+    world = case_world(config)
     rows = np.tile(np.tile(names, config.texts), config.repetitions)
     trace = bench(sampler, _headers(config, rows), np.full(len(rows), HEADER), key, speaker)
     tokens = np.where(trace.tokens < 0, world.end, trace.tokens)
     _, _, correct, case = map(np.asarray, read_texts(world, tokens))
-    asked = config.generators.lines * config.size
-    found: dict[str, list[float]] = {}
+    asked = config.lines * _size(config)
+    result: dict[str, list[float]] = {}
     curves = []
-    for first in range(0, len(rows), config.size):
-        part = slice(first, first + config.size)
+    for first in range(0, len(rows), _size(config)):
+        part = slice(first, first + _size(config))
         new = new_cases(rows[part], case[part], correct[part])
         values = {
             "accuracy": new.sum() / asked,
@@ -247,9 +206,9 @@ def _run(
             "backtracks": trace.backtracks[part].mean(),
         }
         for name, value in values.items():
-            found.setdefault(name, []).append(float(value))
+            result.setdefault(name, []).append(float(value))
         curves.append(np.stack([trace.calls[part], new]))
-    return found, curves[0]
+    return result, curves[0]
 
 
 def new_cases(

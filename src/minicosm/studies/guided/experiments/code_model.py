@@ -7,7 +7,6 @@ every arm of every seed is written as it ends, so that a run that was stopped go
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,36 +20,8 @@ from minicosm.decoding.host_loop import sample_on_host
 from minicosm.decoding.hugging_face import HuggingFaceReader, probe_score
 from minicosm.lab import Progress, TrialResult
 
+from ..trials import CodeTask
 from . import code_texts as texts
-
-
-@dataclass(frozen=True)
-class CodeTask:
-    """The task; see above."""
-
-    model: str = "codellama/CodeLlama-7b-hf"
-    """A folder, or a name of the Hugging Face hub."""
-    device: str = ""
-    """Empty: a GPU if there is one."""
-    dtype: str = "bfloat16"
-    names: int = 10
-    texts: int = 10
-    """Of each name."""
-    seeds: int = 5
-    new_tokens: int = 384
-    layer: int = 27
-    """That verifiers look at: the residual stream behind this one of the layers 0, 1, ..."""
-    training_names: int = 50
-    training_texts: int = 10
-    """Of each of these; no name is tested."""
-    arms: tuple[str, ...] = ("baseline .95", "guided .95", "block best of 2")
-    """Any of `ARMS`."""
-    seed: int = 0
-
-    def __post_init__(self):
-        for arm in self.arms:
-            if arm not in ARMS:
-                raise ValueError(f"there is no arm {arm!r}; it must be one of {', '.join(ARMS)}")
 
 
 def guided(**fields: Any) -> Backtracking:
@@ -78,6 +49,13 @@ for count in (2, 4, 8):
     )
 
 
+def check_arms(arms: Sequence[str]) -> None:
+    """Refuse names that are none of `ARMS`."""
+    for arm in arms:
+        if arm not in ARMS:
+            raise ValueError(f"there is no arm {arm!r}; it must be one of {', '.join(ARMS)}")
+
+
 class Coder(NamedTuple):
     """A model that reads, and its tokens as text."""
 
@@ -87,7 +65,7 @@ class Coder(NamedTuple):
     def ids(self, text: str) -> list[int]:
         return list(self.tokenizer(text)["input_ids"])
 
-    def behind(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
+    def added(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
         """What `tokens` add to the prompt's text."""
         both = self.tokenizer.decode([*prompt, *tokens], skip_special_tokens=True)
         return both[len(self.tokenizer.decode(list(prompt), skip_special_tokens=True)) :]
@@ -142,13 +120,14 @@ def run(config: CodeTask, progress: Progress, folder: Path) -> TrialResult:
 
 def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) -> TrialResult:
     """All arms; `folder` keeps what is done."""
+    check_arms(config.arms)
     every = texts.names(config.training_names + config.names, config.seed)
     tested = every[config.training_names :]
     total = config.seeds * len(config.arms) + 1
     progress(0, total, "verifiers")
     verifiers = train(config, coder, every[: config.training_names], folder / "verifiers.npz")
     judge = texts.Cases()
-    found: dict[str, list[dict[str, float]]] = {arm: [] for arm in config.arms}
+    result: dict[str, list[dict[str, float]]] = {arm: [] for arm in config.arms}
     done = 1
     for seed in range(config.seeds):
         for arm in config.arms:
@@ -159,12 +138,12 @@ def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) ->
                 numbers = run_arm(config, coder, verifiers, judge, arm, tested, seed)
                 part.write_text(json.dumps(numbers))
                 part.rename(kept)
-            found[arm].append(json.loads(kept.read_text()))
+            result[arm].append(json.loads(kept.read_text()))
             done += 1
     columns = {
-        arm: {name: [row[name] for row in rows] for name in rows[0]} for arm, rows in found.items()
+        arm: {name: [row[name] for row in rows] for name in rows[0]} for arm, rows in result.items()
     }
-    return TrialResult({"config": asdict(config), "arms": columns})
+    return TrialResult({"arms": columns})
 
 
 def complete(
@@ -178,7 +157,7 @@ def complete(
         new_tokens=config.new_tokens, end=coder.tokenizer.eos_token_id,
         ends_block=coder.ends_line(),
     )  # fmt: skip
-    written = [coder.behind(p, trace.completion(i).tolist()) for i, p in enumerate(prompts)]
+    written = [coder.added(p, trace.completion(i).tolist()) for i, p in enumerate(prompts)]
     return trace, written
 
 
@@ -212,7 +191,7 @@ def run_arm(
 
 
 class Examples(NamedTuple):
-    """Hidden states behind prefixes, and whether these are right."""
+    """Hidden states after prefixes, and whether these are right."""
 
     states: Float[np.ndarray, "n E"]
     labels: Int[np.ndarray, " n"]
@@ -234,15 +213,15 @@ def train(config: CodeTask, coder: Coder, named: Sequence[str], path: Path) -> V
     kept = np.load(path)
     both = [Examples(kept[f"arr_{i}"], kept[f"arr_{i + 1}"]) for i in (0, 2)]
     probes: dict[type, ProbeVerifier | None] = {Backtracking: None, BlockBestOfN: None}
-    for kind, found in zip(probes, both, strict=True):
+    for kind, result in zip(probes, both, strict=True):
         if kind in wanted:
-            probes[kind] = _probe(found, "tokens" if kind is Backtracking else "lines")
+            probes[kind] = _probe(result, "tokens" if kind is Backtracking else "lines")
     return Verifiers(*probes.values())
 
 
-def _probe(found: Examples, what: str) -> ProbeVerifier:
-    right = int(found.labels.sum())
-    wrong = len(found.labels) - right
+def _probe(result: Examples, what: str) -> ProbeVerifier:
+    right = int(result.labels.sum())
+    wrong = len(result.labels) - right
     if min(right, wrong) == 0:
         raise ValueError(
             f"the model's completions hold {right} right and {wrong} wrong {what}; "
@@ -250,9 +229,9 @@ def _probe(found: Examples, what: str) -> ProbeVerifier:
         )
     rng = np.random.default_rng(0)
     size = min(right, wrong)
-    chosen = [rng.choice(np.flatnonzero(found.labels == k), size, replace=False) for k in (0, 1)]
+    chosen = [rng.choice(np.flatnonzero(result.labels == k), size, replace=False) for k in (0, 1)]
     rows = np.concatenate(chosen)
-    return linear_probe(found.states[rows], found.labels[rows])
+    return linear_probe(result.states[rows], result.labels[rows])
 
 
 def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Examples, Examples]:
@@ -268,7 +247,7 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
         coder.reader.back(0)
         coder.reader.read(string)
         states = coder.reader.states
-        written = list(texts.prefixes(own, lambda t, p=string[:begin]: coder.behind(p, t)))
+        written = list(texts.prefixes(own, lambda t, p=string[:begin]: coder.added(p, t)))
         right = [texts.viable(name, text) for text in written]
         error = right.index(False) if False in right else len(own)
         if error < len(own):
@@ -285,6 +264,6 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
     return _stack(token, width), _stack(line, width)
 
 
-def _stack(found: list[tuple[np.ndarray, int]], width: int) -> Examples:
-    states = np.array([state for state, _ in found], np.float32).reshape(-1, width)
-    return Examples(states, np.array([label for _, label in found], int))
+def _stack(result: list[tuple[np.ndarray, int]], width: int) -> Examples:
+    states = np.array([state for state, _ in result], np.float32).reshape(-1, width)
+    return Examples(states, np.array([label for _, label in result], int))

@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from minicosm.text.code_runner import Limits, run, test_case
+from minicosm.text.code_runner import Limits, read_case, run
 
 LINES = 8
-"""Test cases that are asked for; what comes behind them does not count."""
+"""Test cases that are asked for; what comes after them does not count."""
 
 
 def names(count: int, seed: int) -> tuple[str, ...]:
     """Different names of three letters that mean nothing to Python."""
     taken = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
     rng = np.random.default_rng(seed)
-    found: dict[str, None] = {}
-    while len(found) < count:
+    result: dict[str, None] = {}
+    while len(result) < count:
         name = "".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 3))
         if name not in taken:
-            found[name] = None
-    return tuple(found)
+            result[name] = None
+    return tuple(result)
 
 
 def definition(name: str) -> str:
@@ -45,7 +45,7 @@ def prompt(name: str, seed: int = 0) -> str:
 
 
 def lines(completion: str, *, finished: bool = False) -> list[str]:
-    """The lines that hold anything, at most eight; the last one only behind its end, or if the text is
+    """The lines that hold anything, at most eight; the last one only after its end, or if the text is
     `finished`."""
     parts = completion.split("\n")
     whole = parts if finished else parts[:-1]
@@ -55,13 +55,13 @@ def lines(completion: str, *, finished: bool = False) -> list[str]:
 class Cases:
     """Judges lines by running them, each text once; see `code_runner`."""
 
-    def __init__(self, limits: Limits | None = None):
+    def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits
         self.known: dict[tuple[str, str], bool] = {}
 
     def correct(self, name: str, line: str) -> bool:
         """Whether the line is a test case of this function and passes."""
-        case = test_case(line)
+        case = read_case(line)
         if case is None or case.name != name or not _is_append(case.arguments):
             return False
         if (name, line) not in self.known:
@@ -71,12 +71,12 @@ class Cases:
 
     def distinct(self, name: str, completions: Sequence[str]) -> set[str]:
         """The different correct cases of finished completions: two are equal if list and item are."""
-        found = set()
+        result = set()
         for text in completions:
             for line in lines(text, finished=True):
                 if self.correct(name, line):
-                    found.add(repr(test_case(line).arguments))  # type: ignore[union-attr]
-        return found
+                    result.add(repr(read_case(line).arguments))  # type: ignore[union-attr]
+        return result
 
 
 def _is_append(arguments: tuple[Any, ...]) -> bool:
@@ -86,7 +86,7 @@ def _is_append(arguments: tuple[Any, ...]) -> bool:
 def viable(name: str, text: str) -> bool:
     """Whether a completion can still go on as eight correct lines.
 
-    Blanks do not count, nor does what stands behind the eighth line. The right-hand side is compared
+    Blanks do not count, nor does what stands after the eighth line. The right-hand side is compared
     letter by letter with the only right one; the left-hand side must begin as it has to, and what is
     wrong inside its brackets is noticed at "==".
     """
@@ -106,7 +106,7 @@ def _right_so_far(name: str, line: str, *, whole: bool) -> bool:
     _, sign, right = squeezed.partition("==")
     if not sign:
         return not whole and opening.startswith(squeezed[: len(opening)])
-    case = test_case(line.partition("==")[0] + "== 0")
+    case = read_case(line.partition("==")[0] + "== 0")
     if case is None or case.name != name or not _is_append(case.arguments):
         return False
     items, item = case.arguments
@@ -116,6 +116,6 @@ def _right_so_far(name: str, line: str, *, whole: bool) -> bool:
 
 
 def prefixes(tokens: Sequence[int], decode: Any) -> Iterator[str]:
-    """The text behind each token."""
+    """The text after each token."""
     for n in range(1, len(tokens) + 1):
         yield decode(list(tokens[:n]))

@@ -5,7 +5,6 @@ A string is the start token, D brackets and the end token. Prompts are beginning
 square and round brackets have changed roles: square ones are as frequent as round ones were.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,63 +24,39 @@ from minicosm.worlds import CompleteDyck, Dyck
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.dyck.errors import DyckReferee
 
+from ..trials import BracketGenerators
+
 END, START = 4, 5
-"""Ids behind those of the brackets `[ ] ( )`."""
+"""Ids after those of the brackets `[ ] ( )`."""
 GLYPHS = "[]()EB"
 
 
-@dataclass(frozen=True)
-class Generators:
-    """How the generators are made; `members` of them."""
+def training_world(config: BracketGenerators) -> CompleteDyck:
+    """The law that generators are trained on."""
+    return _world(config, config.square)
 
-    length: int = 32
-    square: float = 0.2
-    """How often an open bracket is square; in prompts, how often it is round."""
-    opening: float = 0.5
-    layers: int = 2
-    width: int = 64
-    heads: int = 4
-    mlp_width: int = 256
-    rate: float = 1e-3
-    batch: int = 32
-    steps: int = 4000
-    """At most; training ends once every generator has been kept."""
-    chunk: int = 100
-    kept_at: float = 0.05
-    """A generator is kept at the first end of a chunk at which its error out of distribution, at
-    temperature 1 and without truncation, is at most this."""
-    watched: int = 600
-    """Strings on which that is measured."""
-    shortest: int = 25
-    """Prompts have so many brackets, up to all but one, with equal probabilities."""
-    members: int = 3
-    seed: int = 0
 
-    @property
-    def world(self) -> CompleteDyck:
-        return self._world(self.square)
+def prompt_world(config: BracketGenerators) -> CompleteDyck:
+    """The law of the strings that prompts come from."""
+    return _world(config, 1 - config.square)
 
-    @property
-    def shifted(self) -> CompleteDyck:
-        """The law of the strings that prompts come from."""
-        return self._world(1 - self.square)
 
-    def _world(self, square: float) -> CompleteDyck:
-        # No string of this length nests deeper than half of it, so nothing is cut off.
-        brackets = Dyck(2, self.length // 2, self.opening, (square, 1 - square))
-        return CompleteDyck(brackets, self.length, closing="forced")
+def _world(config: BracketGenerators, square: float) -> CompleteDyck:
+    # No string of this length nests deeper than half of it, so nothing is cut off.
+    kinds = Dyck(2, config.length // 2, config.opening, (square, 1 - square))
+    return CompleteDyck(kinds, config.length, closing="forced")
 
-    @property
-    def referee(self) -> DyckReferee:
-        return DyckReferee(2, self.length // 2, self.length)
 
-    @property
-    def shape(self) -> TransformerConfig:
-        return TransformerConfig(
-            END + 1, layers=self.layers, heads=self.heads, width=self.width,
-            mlp_width=self.mlp_width, max_length=self.length + 2, causal=True, extra_inputs=1,
-            tied=False, residual_scaling=True,
-        )  # fmt: skip
+def referee(config: BracketGenerators) -> DyckReferee:
+    return DyckReferee(2, config.length // 2, config.length)
+
+
+def shape(config: BracketGenerators) -> TransformerConfig:
+    return TransformerConfig(
+        END + 1, layers=config.layers, heads=config.heads, width=config.width,
+        mlp_width=config.mlp_width, max_length=config.length + 2, causal=True, extra_inputs=1,
+        tied=False, residual_scaling=True,
+    )  # fmt: skip
 
 
 class StringObjective(eqx.Module):
@@ -94,7 +69,7 @@ class StringObjective(eqx.Module):
         self, model: Any, key: PRNGKeyArray, step: Int[Array, ""] | int
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         tokens = draw(self.world, key, self.batch)
-        logits = jax.vmap(model.next_logits)(behind_start(tokens))
+        logits = jax.vmap(model.next_logits)(after_start(tokens))
         following = jnp.pad(tokens, ((0, 0), (0, 1)), constant_values=END)
         laws = jax.nn.log_softmax(logits)
         losses = -jnp.take_along_axis(laws, following[..., None], axis=-1)
@@ -105,7 +80,7 @@ def draw(world: CompleteDyck, key: PRNGKeyArray, count: int) -> Int[Array, "coun
     return jax.vmap(lambda k: world.sample(k).tokens)(jax.random.split(key, count))
 
 
-def behind_start(tokens: Int[AnyArray, "n D"]) -> Int[Array, "n D+1"]:
+def after_start(tokens: Int[AnyArray, "n D"]) -> Int[Array, "n D+1"]:
     return jnp.pad(jnp.asarray(tokens), ((0, 0), (1, 0)), constant_values=START)
 
 
@@ -116,34 +91,34 @@ class Prompts(eqx.Module):
     lengths: Int[AnyArray, " n"]
 
 
-def prompts(config: Generators, key: PRNGKeyArray, count: int) -> Prompts:
+def prompts(config: BracketGenerators, key: PRNGKeyArray, count: int) -> Prompts:
     """Beginnings of strings of the shifted law, with lengths `shortest`..D - 1."""
     string_key, length_key = jax.random.split(key)
     lengths = jax.random.randint(length_key, (count,), config.shortest, config.length)
-    return Prompts(draw(config.shifted, string_key, count), lengths)
+    return Prompts(draw(prompt_world(config), string_key, count), lengths)
 
 
-def wrong_tokens(referee: DyckReferee, tokens: Int[Array, " T"]) -> Bool[Array, "T+1 V"]:
-    """Which next tokens are errors, before the first token and behind each, in a valid string."""
+def wrong_tokens(judge: DyckReferee, tokens: Int[Array, " T"]) -> Bool[Array, "T+1 V"]:
+    """Which next tokens are errors, before the first token and after each, in a valid string."""
 
-    def read(reading, token):
-        then = jax.vmap(referee.step, (None, 0))(reading, jnp.arange(END + 1))
-        return referee.step(reading, token), then.error > 0
+    def read(reading: Any, token: Int[Array, ""]) -> tuple[Any, Bool[Array, " V"]]:
+        then = jax.vmap(judge.step, (None, 0))(reading, jnp.arange(END + 1))
+        return judge.step(reading, token), then.error > 0
 
     padded = jnp.append(jnp.asarray(tokens), END)
-    return jax.lax.scan(read, referee.start(), padded)[1]
+    return jax.lax.scan(read, judge.start(), padded)[1]
 
 
 @eqx.filter_jit
 def mass_on_errors(
-    model: Any, referee: DyckReferee, tokens: Int[AnyArray, "n D"]
+    model: Any, judge: DyckReferee, tokens: Int[AnyArray, "n D"]
 ) -> tuple[Float[Array, "n D+1"], Bool[Array, "n D+1"], Bool[Array, "n D+1"]]:
     """For every position of valid strings: the probability that the model gives to wrong tokens;
     whether its likeliest token is right; and whether a closed bracket stands there."""
 
-    def one(string):
-        laws = jax.nn.softmax(model.next_logits(behind_start(string[None])[0]))
-        wrong = wrong_tokens(referee, string)
+    def one(string: Int[Array, " D"]) -> tuple[Array, Array, Array]:
+        laws = jax.nn.softmax(model.next_logits(after_start(string[None])[0]))
+        wrong = wrong_tokens(judge, string)
         closed = jnp.append(string % 2 == 1, False)
         # Among closed brackets alone, as the source counts accuracy.
         best = 2 * jnp.argmax(laws[:, 1:END:2], axis=-1) + 1
@@ -155,7 +130,7 @@ def mass_on_errors(
 
 @eqx.filter_jit
 def error_out_of_distribution(
-    models: Any, referee: DyckReferee, tokens: Int[AnyArray, "n D"], lengths: Int[AnyArray, " n"]
+    models: Any, judge: DyckReferee, tokens: Int[AnyArray, "n D"], lengths: Int[AnyArray, " n"]
 ) -> Float[Array, " members"]:
     """The mean over prompts of `1 - prod_{i > N} (1 - m_i)`, m_i the mass on wrong tokens at
     position i of the string that the prompt comes from.
@@ -164,8 +139,8 @@ def error_out_of_distribution(
     it needs one reading of each string and no sampling.
     """
 
-    def one(model):
-        mass = mass_on_errors(model, referee, tokens)[0]
+    def one(model: Any) -> Float[Array, ""]:
+        mass = mass_on_errors(model, judge, tokens)[0]
         late = jnp.arange(mass.shape[1]) >= lengths[:, None]
         return 1 - jnp.mean(jnp.prod(jnp.where(late, 1 - mass, 1), axis=1))
 
@@ -178,23 +153,25 @@ def optimiser(rate: float, steps: int) -> optax.GradientTransformation:
     return averaged(adamw(rate, steps, warm, decay="linear", clip=None, weight_decay=0.1))
 
 
-def train(config: Generators, progress: Progress, folder: Path) -> tuple[Transformer, History]:
+def train(
+    config: BracketGenerators, progress: Progress, folder: Path
+) -> tuple[Transformer, History]:
     """The generators, stacked, each with the average of its weights at the moment it was kept (or
     at the end, if it never was), and the history of all."""
     key = jax.random.key(config.seed)
     start_key, train_key, watch_key = jax.random.split(key, 3)
-    models = eqx.filter_vmap(lambda k: Transformer(config.shape, key=k))(
+    models = eqx.filter_vmap(lambda k: Transformer(shape(config), key=k))(
         jax.random.split(start_key, config.members)
     )
     objective = jax.tree.map(
         lambda leaf: np.broadcast_to(np.asarray(leaf, np.float32), (config.members, *leaf.shape)),
-        StringObjective(config.world, config.batch),
+        StringObjective(training_world(config), config.batch),
     )
     asked = prompts(config, watch_key, config.watched)
-    kept = Kept(folder / "kept.eqx", models, config.members)
+    judge, kept = referee(config), Kept(folder / "kept.eqx", models, config.members)
 
     def watch(pair: Averaged, done: int) -> dict[str, Any]:
-        error = error_out_of_distribution(pair.average, config.referee, asked.tokens, asked.lengths)
+        error = error_out_of_distribution(pair.average, judge, asked.tokens, asked.lengths)
         reached = np.asarray(error) <= config.kept_at
         kept.offer(pair.average, reached | (done >= config.steps), done)
         return {"ood": error}
@@ -205,7 +182,7 @@ def train(config: Generators, progress: Progress, folder: Path) -> tuple[Transfo
         optimiser(config.rate, config.steps),
         config.steps,
         jax.random.split(train_key, config.members),
-        chunk=min(config.chunk, config.steps),
+        chunk=min(config.watch_every, config.steps),
         progress=lambda done, total, note="": progress(done, total, f"generators {note}"),
         watch=watch,
         target={"ood": config.kept_at},
@@ -217,7 +194,7 @@ def train(config: Generators, progress: Progress, folder: Path) -> tuple[Transfo
 class Kept:
     """The first offer that each member accepted, in a file that survives a kill."""
 
-    def __init__(self, path: Path, like: Any, members: int):
+    def __init__(self, path: Path, like: Any, members: int) -> None:
         self.path, self.models = path, like
         self.steps = np.zeros(members, int)
         if path.exists():

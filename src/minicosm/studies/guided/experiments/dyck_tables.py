@@ -11,17 +11,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.decoding import Backtracking
+from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.dyck.errors import DyckError
 
-from .dyck_generator import END, GLYPHS, START, Generators, Prompts
+from ..trials import BracketGenerators, Sandbox
+from .dyck_generator import END, GLYPHS, START, Prompts
 from .dyck_leaves import Leaves
 from .dyck_verifier import Mistakes, parse
 from .judges import Bench, Speaker
 
-STRIDES, QUOTAS, FORCED = (2, 4, 6), (1, 2, 4), (1, 2, 4, 8)
 TOP_PS = (0.9, 1.0)
 ALL = 10_000
 """More tokens than any prompt has; a number, so that it is no other program than 0."""
@@ -38,11 +39,11 @@ def settings(**fields: Any) -> Backtracking:
 
 
 def forced_backtracks(
-    config: Generators, bench: Bench, mistakes: Mistakes, key: PRNGKeyArray
+    config: Sandbox, bench: Bench, mistakes: Mistakes, key: PRNGKeyArray
 ) -> dict[str, float]:
     """Table 3.1: one forced backtrack at the prefix before a mistake, then nucleus .9."""
     arms: dict[str, Backtracking] = {"nucleus": settings(top_p=0.9), "argmax": settings(top_p=0.0)}
-    for stride in FORCED:
+    for stride in config.forced:
         arms[str(stride)] = settings(
             top_p=0.9, stride=stride, force_first=True, erasable_prompt=ALL
         )
@@ -53,24 +54,22 @@ def forced_backtracks(
     }
 
 
-def _accuracy(config: Generators, trace: Any) -> float:
-    return float(parse(config.referee, trace.tokens).right.mean())
+def _accuracy(config: BracketGenerators, trace: Any) -> float:
+    return float(parse(config, trace.tokens).right.mean())
 
 
 def quota_by_stride(
-    config: Generators,
+    config: Sandbox,
     bench: Bench,
     mistakes: Mistakes,
     which: Int[np.ndarray, " m"],
     key: PRNGKeyArray,
-    modes: tuple[str, ...],
-    draws: int,
 ) -> dict[str, Any]:
     """Tables 3.2 and 3.4: the trained verifier at held-out prefixes before mistakes, which may be
-    erased, `draws` times each; and the prefixes that it rejected, completed without backtracking."""
-    rows = np.tile(which, draws)
+    erased, several times each; and the prefixes that it rejected, completed without backtracking."""
+    rows = np.tile(which, config.draws)
     tokens, lengths = mistakes.tokens[rows], mistakes.lengths[rows] - 1
-    found: dict[str, Any] = {"accuracy": {}, "preserved": {}, "fired": [], "unguided": {}}
+    result: dict[str, Any] = {"accuracy": {}, "preserved": {}, "fired": [], "unguided": {}}
 
     def each(speaker: Speaker, **mode: Any) -> list[list[Any]]:
         return [
@@ -79,39 +78,38 @@ def quota_by_stride(
                     settings(top_p=0.9, quota=q, stride=b, erasable_prompt=ALL, **mode),
                     tokens, lengths, key, speaker,
                 )
-                for b in STRIDES
+                for b in config.strides
             ]
-            for q in QUOTAS
+            for q in config.quotas
         ]  # fmt: skip
 
-    for name in modes:
+    for name in config.modes:
         traces = each(Speaker.PROBE, **MODES[name])
-        found["accuracy"][name] = [[_accuracy(config, t) for t in row] for row in traces]
-        found["preserved"][name] = [
+        result["accuracy"][name] = [[_accuracy(config, t) for t in row] for row in traces]
+        result["preserved"][name] = [
             [float(t.prompt_preserved.mean()) for t in row] for row in traces
         ]
-    found["fired_in"] = modes[-1]
-    found["unguided"] = {"nucleus": [], "argmax": []}
+    result["unguided"] = {"nucleus": [], "argmax": []}
     for row in traces:
         rejected = [_rejected(trace) for trace in row]
-        found["fired"].append([len(lengths) for _, lengths in rejected])
+        result["fired"].append([len(lengths) for _, lengths in rejected])
         for name, top_p in (("nucleus", 0.9), ("argmax", 0.0)):
-            found["unguided"][name].append(
+            result["unguided"][name].append(
                 [_accuracy(config, bench(settings(top_p=top_p), *r, key)) for r in rejected]
             )
     perfect = each(Speaker.PERFECT)
-    found["accuracy"]["perfect, printed"] = [[_accuracy(config, t) for t in r] for r in perfect]
+    result["accuracy"]["perfect, printed"] = [[_accuracy(config, t) for t in r] for r in perfect]
     baselines = {"nucleus": settings(top_p=0.9), "argmax": settings(top_p=0.0)}
-    found["baseline"] = {
+    result["baseline"] = {
         name: _accuracy(config, bench(arm, tokens, lengths, key)) for name, arm in baselines.items()
     }
-    return found
+    return result
 
 
 def _rejected(trace: Any) -> tuple[Int[np.ndarray, "m P"], Int[np.ndarray, " m"]]:
     """The prefixes at which the verifier fired; an empty one if it never did."""
     kept = trace.fired_lengths >= 0
-    # The last token of a full string has nothing behind it: such rows are complete as they stand.
+    # The last token of a full string has nothing after it: such rows are complete as they stand.
     tokens, lengths = trace.fired[kept], trace.fired_lengths[kept]
     if len(lengths) == 0:
         return np.zeros((1, trace.tokens.shape[1] - 1), int), np.zeros(1, int)
@@ -119,15 +117,10 @@ def _rejected(trace: Any) -> tuple[Int[np.ndarray, "m P"], Int[np.ndarray, " m"]
 
 
 def unseen(
-    config: Generators,
-    bench: Bench,
-    asked: Prompts,
-    key: PRNGKeyArray,
-    repeats: int,
-    modes: tuple[str, ...],
-) -> tuple[dict[str, float], dict[str, list[Any]]]:
+    config: Sandbox, bench: Bench, asked: Prompts, key: PRNGKeyArray
+) -> tuple[dict[str, dict[str, float]], dict[str, list[Any]]]:
     """Tables 3.3 and 3.16: the share of wrong completions of fresh prompts, which are kept unless they
-    are erasable; and the traces at nucleus .9 of Algorithm 1 as printed, in the last of `modes`, and with
+    are erasable; and the traces at nucleus .9 of Algorithm 1 as printed, in the last of the modes, and with
     a verifier that is not asked about whole strings."""
     quota = {"quota": 4, "stride": 4}
     accepted = bench.judge.probe.at_leaves(Leaves.ACCEPTED)
@@ -135,7 +128,7 @@ def unseen(
     arms: dict[str, tuple[dict[str, Any], Speaker]] = {
         "baseline": ({}, Speaker.NOBODY),
         "guided": (quota, Speaker.PROBE),
-        f"guided, {modes[-1]}": (quota | MODES[modes[-1]], Speaker.PROBE),
+        f"guided, {config.modes[-1]}": (quota | MODES[config.modes[-1]], Speaker.PROBE),
         UNASKED: (quota, Speaker.PROBE),
         "no refill": (quota | {"refill": "none"}, Speaker.PROBE),
         "perfect": (quota, Speaker.PERFECT),
@@ -145,26 +138,27 @@ def unseen(
             Speaker.PERFECT,
         ),
     }
-    errors: dict[str, float] = {}
+    errors: dict[str, dict[str, float]] = {name: {} for name in arms}
     kept: dict[str, list[Any]] = {}
+    recorded = ("guided", f"guided, {config.modes[-1]}", UNASKED)
     for top_p in TOP_PS:
         for name, (fields, speaker) in arms.items():
             shares = []
-            for i in range(repeats):
+            for i in range(config.unseen_repeats):
                 used = unasked if name == UNASKED else bench
                 trace = used(
                     settings(top_p=top_p, **fields), asked.tokens, asked.lengths,
                     jax.random.fold_in(key, i), speaker,
                 )  # fmt: skip
                 shares.append(1 - _accuracy(config, trace))
-                if name.startswith("guided") and top_p == TOP_PS[0]:
+                if name in recorded and top_p == TOP_PS[0]:
                     kept.setdefault(name, []).append(trace)
-            errors[f"{name} {top_p:g}"] = float(np.mean(shares))
+            errors[name][f"{top_p:g}"] = float(np.mean(shares))
     return errors, kept
 
 
 def share_at_end(traces: list[Any], length: int) -> float:
-    """Of the recorded strings that the verifier rejected, how many were whole: `length` tokens, or behind
+    """Of the recorded strings that the verifier rejected, how many were whole: `length` tokens, or after
     the end token."""
     lengths = np.concatenate([t.fired_lengths.reshape(-1) for t in traces])
     strings = np.concatenate([t.fired.reshape(-1, t.fired.shape[-1]) for t in traces])[lengths > 0]
@@ -176,22 +170,18 @@ def share_at_end(traces: list[Any], length: int) -> float:
 
 
 def remaining_mistakes(
-    config: Generators, model: Any, traces: list[Any], most: int = 25
+    config: BracketGenerators, model: Any, traces: list[Any], most: int = 25
 ) -> dict[str, Any]:
-    """Figure 3.2: what is still wrong behind Algorithm 1."""
+    """Figure 3.2: how many strings are still wrong after Algorithm 1, in which way, and in how many the
+    quota is used up and the wrong token is the likeliest."""
     tokens = np.concatenate([t.tokens for t in traces])
     quota = np.concatenate([t.quota_left for t in traces])
-    parsed = parse(config.referee, tokens)
+    parsed = parse(config, tokens)
     bad = np.flatnonzero(~parsed.right)
-    kinds = Counter(DyckError(e).name for e in parsed.error[bad].tolist())
+    counted = Counter(DyckError(e).name for e in parsed.error[bad].tolist())
+    kinds = {error.name: counted[error.name] for error in DyckError}
     if len(bad) == 0:
-        return {
-            "count": 0,
-            "kinds": {},
-            "exhausted": float("nan"),
-            "argmax": float("nan"),
-            "rows": [],
-        }
+        return {"count": 0, "kinds": kinds, "exhausted": 0, "argmax": 0, "rows": []}
     laws = np.asarray(_laws(model, np.where(tokens[bad] < 0, END, tokens[bad])))
     at = parsed.at[bad]
     rows = np.arange(len(bad))
@@ -209,16 +199,16 @@ def remaining_mistakes(
     ]  # fmt: skip
     return {
         "count": len(bad),
-        "kinds": dict(kinds),
-        "exhausted": float((quota[bad] == 0).mean()),
-        "argmax": float((wrong == best).mean()),
+        "kinds": kinds,
+        "exhausted": int((quota[bad] == 0).sum()),
+        "argmax": int((wrong == best).sum()),
         "rows": listed,
     }
 
 
 @eqx.filter_jit
-def _laws(model, tokens):
-    def one(string):
+def _laws(model: Any, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n T V"]:
+    def one(string: Int[Array, " T"]) -> Float[Array, "T V"]:
         ids = jnp.concatenate([jnp.full(1, START), string[:-1]]).astype(jnp.int32)
         return jax.nn.softmax(model.next_logits(ids))
 
@@ -226,7 +216,7 @@ def _laws(model, tokens):
 
 
 def diversity(
-    config: Generators, bench: Bench, asked: Prompts, key: PRNGKeyArray, draws: int
+    config: BracketGenerators, bench: Bench, asked: Prompts, key: PRNGKeyArray, draws: int
 ) -> dict[str, float]:
     """Table 3.5: the mean number of different completions among `draws` of a prompt, and its exact
     mean under the world's law for the same prompts."""
@@ -238,7 +228,7 @@ def diversity(
         "nucleus 0.9": (settings(top_p=0.9), Speaker.NOBODY),
         "nucleus 1": (settings(top_p=1.0), Speaker.NOBODY),
     }
-    found = {
+    result = {
         name: distinct(bench(arm, tokens, lengths, key, speaker).tokens, draws)
         for name, (arm, speaker) in arms.items()
     }
@@ -248,7 +238,7 @@ def diversity(
     ]
     left = config.length - np.asarray(asked.lengths)
     ideal = [expected_distinct(config, int(m), d, draws) for m, d in zip(left, depths, strict=True)]
-    return found | {"ideal": float(np.mean(ideal))}
+    return result | {"ideal": float(np.mean(ideal))}
 
 
 def distinct(tokens: Int[np.ndarray, "n T"], draws: int) -> float:
@@ -257,7 +247,7 @@ def distinct(tokens: Int[np.ndarray, "n T"], draws: int) -> float:
     return float(np.mean([len(np.unique(group, axis=0)) for group in groups]))
 
 
-def expected_distinct(config: Generators, left: int, depth: int, draws: int) -> float:
+def expected_distinct(config: BracketGenerators, left: int, depth: int, draws: int) -> float:
     """`sum_c 1 - (1 - p(c))^draws` over all completions c of a prompt with `left` brackets to come at
     this depth."""
     p = np.asarray(completion_law(config, left, depth))
@@ -265,7 +255,7 @@ def expected_distinct(config: Generators, left: int, depth: int, draws: int) -> 
 
 
 @cache
-def completion_law(config: Generators, left: int, depth: int) -> tuple[float, ...]:
+def completion_law(config: BracketGenerators, left: int, depth: int) -> tuple[float, ...]:
     """The probabilities of all completions; which brackets are open does not matter to them."""
     if left == 0:
         return (1.0,)
@@ -273,7 +263,7 @@ def completion_law(config: Generators, left: int, depth: int) -> tuple[float, ..
         return completion_law(config, left - 1, depth - 1)
     opening = 1.0 if depth == 0 else config.opening
     deeper = completion_law(config, left - 1, depth + 1)
-    found = [opening * p * rest for p in (config.square, 1 - config.square) for rest in deeper]
+    result = [opening * p * rest for p in (config.square, 1 - config.square) for rest in deeper]
     if depth > 0:
-        found += [(1 - opening) * rest for rest in completion_law(config, left - 1, depth - 1)]
-    return tuple(found)
+        result += [(1 - opening) * rest for rest in completion_law(config, left - 1, depth - 1)]
+    return tuple(result)

@@ -6,10 +6,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation.probes import linear_probe
-from minicosm.decoding import (  # fmt: skip
+from minicosm.decoding import (
     VGB,
     BlockBestOfN,
     ProbeVerifier,
@@ -17,8 +17,10 @@ from minicosm.decoding import (  # fmt: skip
     ValueGuided,
     sample,
 )
+from minicosm.worlds.arrays import AnyArray
 
-from .dyck_generator import END, START, Generators, Prompts, prompts
+from ..trials import BracketGenerators
+from .dyck_generator import END, START, Prompts, prompts
 from .dyck_leaves import LearnedValue, Leaves
 from .dyck_tables import distinct, settings
 from .dyck_verifier import parse
@@ -30,14 +32,14 @@ token that the verifier accepts is as a rule wrong."""
 
 
 def learn_value(
-    config: Generators, bench: Bench, key: PRNGKeyArray, rollouts: int, rows: int
+    config: BracketGenerators, bench: Bench, key: PRNGKeyArray, rollouts: int, rows: int
 ) -> ProbeVerifier:
     """Logistic regression of "the completion is valid" on the hidden states of the prefixes of
     untruncated completions, from the prompt on; `rows` prefixes, drawn with replacement."""
     prompt_key, sample_key, row_key = jax.random.split(key, 3)
     asked = prompts(config, prompt_key, rollouts)
     trace = bench(settings(top_p=1.0), asked.tokens, asked.lengths, sample_key)
-    right = parse(config.referee, trace.tokens).right
+    right = parse(config, trace.tokens).right
     tokens = np.where(trace.tokens < 0, END, trace.tokens)
     states = np.asarray(_states(bench.generator.model, tokens))
     places = np.arange(states.shape[1])
@@ -51,10 +53,10 @@ def learn_value(
 
 
 @eqx.filter_jit
-def _states(model, tokens):
-    """Hidden states behind 0, 1, ... tokens."""
+def _states(model: Any, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n T+1 E"]:
+    """Hidden states after 0, 1, ... tokens."""
 
-    def one(string):
+    def one(string: Int[Array, " T"]) -> Float[Array, "T+1 E"]:
         ids = jnp.concatenate([jnp.full(1, START), string]).astype(jnp.int32)
         return model.hidden(model.embed(ids))
 
@@ -62,7 +64,7 @@ def _states(model, tokens):
 
 
 def trade_off(
-    config: Generators, bench: Bench, value: ProbeVerifier, asked: Prompts, key: PRNGKeyArray,
+    config: BracketGenerators, bench: Bench, value: ProbeVerifier, asked: Prompts, key: PRNGKeyArray,
     draws: int, blocks: tuple[int, ...] = (2, 4, 8),
 ) -> dict[str, dict[str, float]]:  # fmt: skip
     """For every sampler: the share of valid completions, how many of `draws` of a prompt differ, and
@@ -94,8 +96,8 @@ def trade_off(
     return {name: _summary(config, trace, draws) for name, trace in traces.items()}
 
 
-def _summary(config: Generators, trace: Any, draws: int) -> dict[str, float]:
-    right = parse(config.referee, trace.tokens).right & trace.done
+def _summary(config: BracketGenerators, trace: Any, draws: int) -> dict[str, float]:
+    right = parse(config, trace.tokens).right & trace.done
     return {
         "accuracy": float(right.mean()),
         "distinct": distinct(trace.tokens, draws),

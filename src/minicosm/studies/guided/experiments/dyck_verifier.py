@@ -13,7 +13,8 @@ from minicosm.decoding import Backtracking
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.dyck.errors import DyckReferee
 
-from .dyck_generator import END, START, Generators, draw, prompts
+from ..trials import BracketGenerators
+from .dyck_generator import END, START, draw, prompt_world, prompts, referee
 from .judges import Bench
 
 
@@ -26,44 +27,44 @@ class Parsed(NamedTuple):
     """Complete and without an error."""
 
 
-def parse(referee: DyckReferee, tokens: Int[AnyArray, "n T"]) -> Parsed:
-    at, error, ended = map(np.asarray, _parse(referee, jnp.asarray(tokens)))
+def parse(config: BracketGenerators, tokens: Int[AnyArray, "n T"]) -> Parsed:
+    at, error, ended = map(np.asarray, _parse(referee(config), jnp.asarray(tokens)))
     return Parsed(at, error, (error == 0) & ended)
 
 
 @eqx.filter_jit
-def _parse(referee, tokens):
-    return jax.vmap(referee.first_error)(tokens)
+def _parse(judge: DyckReferee, tokens: Int[Array, "n T"]) -> tuple[Array, Array, Array]:
+    return jax.vmap(judge.first_error)(tokens)
 
 
 class Mistakes(NamedTuple):
-    """Strings cut right behind their first wrong token."""
+    """Strings cut right after their first wrong token."""
 
     tokens: Int[np.ndarray, "n T"]
     lengths: Int[np.ndarray, " n"]
-    """The wrong token is the last of so many."""
+    """The last of them is the wrong token."""
     asked: int
     wrong: int
     """How many of all prompts that were asked were completed wrongly."""
 
 
 def collect(
-    config: Generators, bench: Bench, key: PRNGKeyArray, wanted: int, most: int
+    config: BracketGenerators, bench: Bench, key: PRNGKeyArray, wanted: int, most: int
 ) -> Mistakes:
-    """Complete prompts by nucleus .9 until `wanted` mistakes are found or `most` prompts are asked."""
+    """Complete prompts by nucleus .9 until `wanted` mistakes are collected or `most` prompts are asked."""
     nucleus = Backtracking(top_p=0.9, quota=1, record=4)
-    found, asked, wrong = [], 0, 0
+    result, asked, wrong = [], 0, 0
     rounds = 0
     while asked < most and wrong < wanted:
         prompt_key, sample_key = jax.random.split(jax.random.fold_in(key, rounds))
         size = min(4 * bench.chunk, most - asked)
         given = prompts(config, prompt_key, size)
         trace = bench(nucleus, given.tokens, given.lengths, sample_key)
-        parsed = parse(config.referee, trace.tokens)
+        parsed = parse(config, trace.tokens)
         bad = ~parsed.right
-        found.append((trace.tokens[bad], parsed.at[bad] + 1))
+        result.append((trace.tokens[bad], parsed.at[bad] + 1))
         asked, wrong, rounds = asked + size, wrong + int(bad.sum()), rounds + 1
-    tokens, lengths = (np.concatenate(part)[:wanted] for part in zip(*found, strict=True))
+    tokens, lengths = (np.concatenate(part)[:wanted] for part in zip(*result, strict=True))
     if len(lengths) < 2:
         raise ValueError(
             f"the generator made {len(lengths)} mistakes on {asked} prompts; verifiers need at least 2: "
@@ -73,10 +74,10 @@ def collect(
 
 
 def prefixes_of_length(
-    config: Generators, key: PRNGKeyArray, lengths: Int[np.ndarray, " n"]
+    config: BracketGenerators, key: PRNGKeyArray, lengths: Int[np.ndarray, " n"]
 ) -> Int[np.ndarray, "n T"]:
     """Strings of the shifted law whose first `lengths` tokens are right prefixes of those lengths."""
-    strings = np.asarray(draw(config.shifted, key, len(lengths)))
+    strings = np.asarray(draw(prompt_world(config), key, len(lengths)))
     return np.concatenate([strings, np.full((len(lengths), 1), END)], axis=1)
 
 
@@ -86,7 +87,7 @@ def hidden_states(
 ) -> Float[Array, "n E"]:
     """The normalised last layer at the last token of each prefix."""
 
-    def one(args):
+    def one(args: tuple[Array, Array]) -> Float[Array, " E"]:
         string, length = args
         ids = jnp.concatenate([jnp.full(1, START), string]).astype(jnp.int32)
         return model.hidden(model.embed(ids), length[None])[0]
@@ -107,7 +108,7 @@ class Trained(NamedTuple):
 
 
 def train_verifier(
-    config: Generators,
+    config: BracketGenerators,
     model: Any,
     mistakes: Mistakes,
     key: PRNGKeyArray,

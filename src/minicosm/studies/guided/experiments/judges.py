@@ -104,3 +104,10 @@ class Bench(eqx.Module):
 def member(stacked: Any, i: int) -> Any:
     """The model of one member of an ensemble."""
     return jax.tree.map(lambda leaf: leaf[i], stacked)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Numbers of several members under the same nested names, as lists over members."""
+    if not isinstance(parts[0], dict):
+        return list(parts)
+    return {name: stacked([part[name] for part in parts]) for name in parts[0]}

@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
-
-from ...common.checks import Results
+from minicosm.lab import PALETTE, Results, figure, rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +14,6 @@ PLAIN, FIRST, WALK = PALETTE[1], PALETTE[0], PALETTE[2]
 
 def amplification(results: Results) -> "Figure":
     """KL to the wanted law against the horizon in four worlds: plain guidance, the first leaf, y^(T)."""
-    numbers = results["suite"].numbers
     fig = figure(8.6, 5.2)
     axes = fig.subplots(2, 2)
     titles = {
@@ -26,18 +23,18 @@ def amplification(results: Results) -> "Figure":
         "noisy Dyck": "noisy Dyck, feasibility as value",
     }
     for ax, (name, title) in zip(axes.flat, titles.items(), strict=True):
-        found = {key: np.array(values) for key, values in numbers[name].items()}
+        data = _arrays(results, name)
         for key, colour, mark, label in (
             ("plain", PLAIN, "s", "plain guidance"),
             ("first", FIRST, "o", "first leaf of VGB"),
         ):
-            _line(ax, found["H"], found[key], colour, mark, label)
-        walk = {key: np.array(values) for key, values in numbers["walk"].items()}
+            _line(ax, data["H"], data[key], colour, mark, label)
+        walk = _arrays(results, "walk")
         on = walk["family"] == name
         ax.plot(
             walk["H"][on], walk["kl"][on], "^-", ms=4, color=WALK, label="$y^{(T)}$, $T = 6 H^2$"
         )
-        sizes = np.unique(found["H"])
+        sizes = np.unique(data["H"])
         ax.set_xscale("log", base=2)
         ax.set_xticks(shown := sizes[:: 1 + len(sizes) // 8], [str(size) for size in shown])
         ax.minorticks_off()
@@ -49,6 +46,11 @@ def amplification(results: Results) -> "Figure":
     handles, labels = axes[0, 0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=3)
     return fig
+
+
+def _arrays(results: Results, name: str) -> dict[str, np.ndarray]:
+    """The columns that the suite wrote down under a name."""
+    return {column: np.array(values) for column, values in rows(results, name).items()}
 
 
 def _line(
@@ -64,7 +66,7 @@ def _line(
 
 def monte_carlo(results: Results) -> "Figure":
     """The same with values from rollouts, for both numbers of rollouts."""
-    found = {key: np.array(v) for key, v in results["suite"].numbers["Monte-Carlo values"].items()}
+    data = _arrays(results, "Monte-Carlo values")
     fig = figure(5.4, 3.4)
     ax = fig.subplots()
     for N, style in ((500, "-"), (10_000, "--")):
@@ -72,10 +74,10 @@ def monte_carlo(results: Results) -> "Figure":
             ("plain", PLAIN, "s", "plain guidance"),
             ("first", FIRST, "o", "first leaf"),
         ):
-            on = found["N"] == N
-            sizes = np.unique(found["H"])
-            means = [found[key][on & (found["H"] == H)].mean() for H in sizes]
-            ax.plot(found["H"][on], found[key][on], ".", ms=3, alpha=0.3, color=colour)
+            on = data["N"] == N
+            sizes = np.unique(data["H"])
+            means = [data[key][on & (data["H"] == H)].mean() for H in sizes]
+            ax.plot(data["H"][on], data[key][on], ".", ms=3, alpha=0.3, color=colour)
             ax.plot(
                 sizes, means, style, marker=mark, ms=4, color=colour, label=f"{label}, N = {N:,}"
             )

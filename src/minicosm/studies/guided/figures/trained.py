@@ -4,25 +4,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
+from minicosm.lab import PALETTE, Results, figure
 
-from ...common.checks import Results
-from ...common.figures import beside, mean_and_half
+from ...common.figures import legend_right, mean_and_half
+from ..readings import GROUPS, TOP_PS, cell, column, config, errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-QUOTAS, STRIDES = (1, 2, 4), (2, 4, 6)
-
 
 def training_figure(results: Results) -> "Figure":
     """Error out of distribution along training, and where each generator was kept."""
-    arrays, numbers = results["sandbox"].arrays, results["sandbox"].numbers
+    arrays = results["sandbox"].arrays
+    kept = zip(column(results, "kept_step"), column(results, "kept_ood"), strict=True)
     fig = figure(5.2, 3.0)
     ax = fig.subplots()
-    for i, error in enumerate(arrays["history_ood"].T):
+    for error, (step, then) in zip(arrays["history_ood"].T, kept, strict=True):
         (line,) = ax.semilogy(arrays["history_steps"], 100 * error, lw=1)
-        ax.plot(numbers["kept_step"][i], 100 * numbers["kept_ood"][i], "o", color=line.get_color())
+        ax.plot(step, 100 * then, "o", color=line.get_color())
     ax.set_xlabel("step")
     ax.set_ylabel("errors out of distribution, per cent")
     return fig
@@ -30,19 +29,19 @@ def training_figure(results: Results) -> "Figure":
 
 def stride_figure(results: Results) -> "Figure":
     """Accuracy against the stride for every quota, one panel for each mode."""
-    found = [part["accuracy"] for part in results["sandbox"].numbers["quota"]]
-    baseline = [part["baseline"]["nucleus"] for part in results["sandbox"].numbers["quota"]]
-    modes = list(found[0])
+    sizes = config(results)
+    modes = (*sizes.modes, "perfect, printed")
+    baseline = column(results, "quota", "baseline", "nucleus")
     fig = figure(2.1 * len(modes) + 0.8, 2.9)
     axes = np.atleast_1d(fig.subplots(1, len(modes), sharey=True))
     for ax, mode in zip(axes, modes, strict=True):
-        for i, q in enumerate(QUOTAS):
-            cells = [[part[mode][i][j] for part in found] for j in range(3)]
+        for i, q in enumerate(sizes.quotas):
+            cells = [cell(results, "accuracy", mode, quota=q, stride=b) for b in sizes.strides]
             mean, half = zip(*map(mean_and_half, cells), strict=True)
-            x = np.array(STRIDES) + 0.12 * (i - 1)
-            ax.errorbar(x, mean, yerr=half, fmt=f"{'os^'[i]}-", capsize=2, label=f"quota {q}")
+            x = np.array(sizes.strides) + 0.12 * (i - 1)
+            ax.errorbar(x, mean, yerr=half, fmt=f"{'os^'[i % 3]}-", capsize=2, label=f"quota {q}")
         ax.axhline(100 * np.mean(baseline), ls="--", lw=1, color="0.5")
-        ax.set_xticks(STRIDES)
+        ax.set_xticks(sizes.strides)
         ax.set_title(mode)
         ax.set_xlabel("stride")
     axes[0].set_ylabel("right completions, per cent")
@@ -54,12 +53,11 @@ def stride_figure(results: Results) -> "Figure":
 
 def unseen_figure(results: Results) -> "Figure":
     """Errors on fresh prompts for every way to decode."""
-    found = results["sandbox"].numbers["unseen"]
-    arms = [name.removesuffix(" 0.9") for name in found[0] if name.endswith(" 0.9")]
+    arms = list(results["sandbox"].numbers["unseen"])
     fig = figure(6.4, 3.0)
     ax = fig.subplots()
-    for i, (top_p, colour) in enumerate((("0.9", PALETTE[0]), ("1", PALETTE[1]))):
-        cells = [[part[f"{arm} {top_p}"] for part in found] for arm in arms]
+    for i, (top_p, colour) in enumerate(zip(TOP_PS, PALETTE, strict=False)):
+        cells = [errors(results, arm, top_p) for arm in arms]
         mean, half = zip(*map(mean_and_half, cells), strict=True)
         y = np.arange(len(arms)) + 0.36 * i
         ax.barh(y, mean, 0.34, xerr=half, color=colour, label=f"top_p {top_p}", capsize=2)
@@ -89,29 +87,25 @@ def plane_figure(results: Results) -> "Figure":
 
 def trade_off_figure(results: Results) -> "Figure":
     """Accuracy and diversity against the calls for a completion, one mark for each sampler."""
-    found = results["sandbox"].numbers["trade_off"]
     fig = figure(8.0, 3.2)
     axes = fig.subplots(1, 2)
     marks = "os^vDP*X<>h"
-    for i, name in enumerate(found[0]):
-        calls = np.mean([part[name]["calls"] for part in found])
+    for i, name in enumerate(results["sandbox"].numbers["trade_off"]):
+        calls = column(results, "trade_off", name, "calls").mean()
         for ax, what, scale in zip(axes, ("accuracy", "distinct"), (100, 1), strict=True):
-            mean = scale * np.mean([part[name][what] for part in found])
+            mean = scale * column(results, "trade_off", name, what).mean()
             ax.plot(calls, mean, marks[i % len(marks)], ms=7, ls="", label=name,
                     color=PALETTE[i % len(PALETTE)])  # fmt: skip
     for ax, label in zip(axes, ("right, per cent", "different of ten"), strict=True):
         ax.set_xscale("log")
-        ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if _within(n, ax.get_xlim())]
+        low, high = ax.get_xlim()
+        ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if low <= n <= high]
         ax.set_xticks(ticks, map(str, ticks))
         ax.set_xticks([], minor=True)
         ax.set_xlabel("calls for a completion")
         ax.set_ylabel(label)
-    beside(axes[1])
+    legend_right(axes[1])
     return fig
-
-
-def _within(x: float, limits: tuple[float, float]) -> bool:
-    return limits[0] <= x <= limits[1]
 
 
 def distinct_figure(results: Results) -> "Figure":
@@ -119,8 +113,7 @@ def distinct_figure(results: Results) -> "Figure":
     curves = results["cases"].arrays
     fig = figure(8.6, 3.4)
     axes = fig.subplots(1, 3, sharey=True)
-    groups = {"top_p .95": ".95", "top_p 1": "1", "top_p 1, temperature 1.2": "1, T 1.2"}
-    for ax, (title, group) in zip(axes, groups.items(), strict=True):
+    for ax, (title, group) in zip(axes, GROUPS.items(), strict=True):
         _distinct(ax, curves[f"baseline {group}"], "no verifier", PALETTE[0])
         _distinct(ax, curves[f"guided {group}"], "Algorithm 1", PALETTE[1])
         ax.set_title(title)
@@ -128,8 +121,8 @@ def distinct_figure(results: Results) -> "Figure":
         ax.set_xlim(0)
         ax.set_ylim(0)
     # The limits stand: blocks take up to eight times as many calls, and their slope tells enough.
-    blocks = [name for name in curves if name.startswith("block")]
-    for i, name in enumerate(blocks):
+    for i, count in enumerate(config(results).blocks):
+        name = f"block best of {count}"
         _distinct(axes[0], curves[name], name, PALETTE[2 + i])
     axes[0].set_ylabel("different correct cases")
     handles, labels = axes[0].get_legend_handles_labels()

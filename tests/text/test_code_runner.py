@@ -5,15 +5,15 @@ import time
 
 import pytest
 
-from minicosm.text.code_runner import Limits, TestCase, run, test_case
+from minicosm.text.code_runner import Case, Limits, read_case, run
 
 QUICK = Limits(seconds=1.0, megabytes=200)
 
 
 def test_a_line_is_read_without_running_it():
     line = "assert app([1, 2], 3) == [1, 2, 3]"
-    assert test_case(line) == TestCase("app", ([1, 2], 3), [1, 2, 3])
-    assert test_case("  assert f(-1, 'a', {2: (3,)}) == None  ") == TestCase(
+    assert read_case(line) == Case("app", ([1, 2], 3), [1, 2, 3])
+    assert read_case("  assert f(-1, 'a', {2: (3,)}) == None  ") == Case(
         "f", (-1, "a", {2: (3,)}), None
     )
 
@@ -39,7 +39,7 @@ def test_a_line_is_read_without_running_it():
     ],
 )
 def test_other_lines_are_no_test_cases(line):
-    assert test_case(line) is None
+    assert read_case(line) is None
 
 
 def test_code_that_behaves():
@@ -78,7 +78,7 @@ def test_hostile_code(code, verdicts):
     assert time.monotonic() - begin < 30
 
 
-def test_doors_behind_doors(tmp_path):
+def test_doors_that_other_doors_lead_to(tmp_path):
     """Modules of the interpreter that are reached through other objects open no files."""
     target = tmp_path / "written"
     find = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]"

@@ -3,14 +3,20 @@
 import itertools
 from collections import defaultdict
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minicosm.theory.guided import constrained, laws
+from minicosm.theory.guided import constrained, hardness, laws
 from minicosm.theory.guided import dyck_sandbox as sandbox
-from minicosm.theory.guided.backtracking import Backtracking, backtracking
+from minicosm.theory.guided.backtracking import (
+    Backtracking,
+    backtracking,
+    query_count,
+    query_count_as_printed,
+)
 from minicosm.theory.guided.closed_forms import lagged_outcome, needle_costs, some_zero_tv
 from minicosm.theory.guided.distances import tv
 from minicosm.worlds import (
@@ -25,9 +31,9 @@ from minicosm.worlds import (
 
 
 def small(seed, K=2, H=3):
-    rng = np.random.default_rng(seed)
-    world = random_tree(rng, K, H, zero_laws=0.2)
-    return world, noisy_table(world, rng, kappa=4.0), rng
+    keys = jax.random.split(jax.random.key(seed))
+    world = random_tree(keys[0], K, H, zero_laws=0.2)
+    return world, noisy_table(world, keys[1], kappa=4.0), np.random.default_rng(seed)
 
 
 def prefix_state(world, string):
@@ -49,7 +55,7 @@ def as_array(world, law):
 
 
 def test_strings_are_in_alphabetical_order():
-    world = random_tree(np.random.default_rng(0), 3, 3)
+    world = random_tree(jax.random.key(0), 3, 3)
     assert list(map(tuple, laws.strings(world))) == list(itertools.product(range(3), repeat=3))
 
 
@@ -180,7 +186,7 @@ def test_needle_and_some_zero():
 
 
 def test_truncation():
-    world = random_tree(np.random.default_rng(0), 3, 1)
+    world = random_tree(jax.random.key(0), 3, 1)
     base = np.array([[[0.5, 0.3, 0.2]]])
     world = type(world)(world.step, base, world.log_tilt)
 
@@ -371,3 +377,31 @@ def test_equation_3_4():
         np.testing.assert_allclose(strict, process, atol=1e-15)
     printed = np.array([sandbox.printed_weight(s, 0.5, strict=False) for s in sandbox.skeletons(4)])
     assert printed.sum() == pytest.approx(0.375)
+    assert sandbox.equation_3_4(6).holds and sandbox.equation_3_4_as_printed(2).holds
+    wrong = sandbox.equation_3_4_as_printed(4)
+    assert wrong.holds is False and wrong.error == pytest.approx(1 / 6)
+
+
+def test_statements_about_constrained_generation():
+    """Each on one instance where it holds, and where it has a condition on one that does not meet it."""
+    assert hardness.theorem_3_1_1(5).holds and not hardness.theorem_3_1_1_as_printed(5).holds
+    assert hardness.verifier_calls([1, 0, 1]).details["calls"] == 6  # two, one, two, one
+    assert hardness.theorem_3_1_2(Knapsack((2, 4), 5)).details["solutions"] == 0
+    assert hardness.superincreasing_weights(Knapsack((1, 2, 4), 6)).holds
+    assert hardness.superincreasing_weights(Knapsack((1, 1, 2), 2)).holds is None
+    assert hardness.tokenwise_calls_of_uniform_bits(Knapsack((2, 4), 5).world()).holds is None
+    assert hardness.proposition_3_1_2(1).holds is None and hardness.proposition_3_1_2(3).holds
+    counts = hardness.searches([1, 0], jax.random.key(0), 4000)
+    assert set(counts) == {1, 2, 3} and counts.mean() == pytest.approx(2.25, abs=0.06)
+
+
+def test_the_most_calls_of_algorithm_1():
+    """The longest run of the printed algorithm, over every draw."""
+    world, table = lagged_error(6, 2, 1, 0.3)
+    settings = Backtracking(2, 2)
+    assert backtracking(world, table, settings).most_calls == 6 + 2  # the refill is right at once
+    drawn = Backtracking(2, 2, refill="none")
+    assert backtracking(world, table, drawn).most_calls == 6 + 4
+    assert query_count(world, table, drawn).slack == 0
+    assert query_count_as_printed(world, table, drawn).holds is False
+    assert query_count_as_printed(world, np.zeros_like(table), drawn).holds

@@ -7,7 +7,8 @@ import pytest
 
 from minicosm.lab import TrialResult, silent
 from minicosm.studies.guided.experiments import code_model, code_texts
-from minicosm.studies.guided.experiments.code_model import CodeTask
+from minicosm.studies.guided.trials import CodeTask
+from minicosm.studies.guided.trials import code_model as plan
 
 RIGHT = "assert abc([1, 2], 3) == [1, 2, 3]"
 
@@ -19,7 +20,7 @@ def test_the_paper_sizes():
     assert (arm.quota, arm.stride, arm.threshold, arm.top_p) == (4, 4, 0.1, 0.95)
     assert arm.once_per_prefix and code_texts.LINES == 8
     with pytest.raises(ValueError, match="there is no arm 'beam'; it must be one of baseline"):
-        CodeTask(arms=("beam",))
+        plan("paper", 0, model="any", arms=("beam",))
 
 
 def test_prompts_and_names():
@@ -54,7 +55,7 @@ def test_lines_are_judged_by_running_them():
 
 
 def test_where_a_completion_stops_being_right():
-    """The first letter behind which no correct line is possible; blanks do not matter."""
+    """The first letter after which no correct line is possible; blanks do not matter."""
     for line, right in (
         (RIGHT, RIGHT),
         ("assert  abc( [1,2],3 )==[1, 2,3]", "assert  abc( [1,2],3 )==[1, 2,3]"),
@@ -125,16 +126,16 @@ def test_claims_of_a_model(folder):
     """Without a model there is nothing to run; with one the sizes are the profile's, or those set."""
     from minicosm.studies.guided.claims import code_model as claims
 
-    assert claims.code_model("paper", 0) == {}
+    assert plan("paper", 0) == {}
     assert claims.backtracking({}).verdict == claims.blocks({}).verdict == "undecided"
-    trial = claims.code_model("paper", 3, model=str(folder), layer=1)["code"]
+    trial = plan("paper", 3, model=str(folder), layer=1)["code"]
     assert trial.config == CodeTask(model=str(folder), layer=1, seed=3)
     arms = {
         "baseline .95": {"accuracy": [0.4, 0.5], "correct": [0.5, 0.5], "calls": [100, 100]},
         "guided .95": {"accuracy": [0.6, 0.7], "correct": [0.5, 0.5], "calls": [110, 110]},
         "block best of 2": {"accuracy": [0.6, 0.7], "correct": [0.5, 0.5], "calls": [220, 220]},
     }
-    found = {"code": TrialResult({"config": {"model": "m"}, "arms": arms})}
+    found = {"code": TrialResult({"arms": arms}, config=trial.config)}
     assert claims.backtracking(found).verdict == "holds"
     arms["guided .95"]["accuracy"] = [0.3, 0.2]
     assert claims.backtracking(found).verdict == "fails"
@@ -147,7 +148,7 @@ def test_block_best_of_n_ends_blocks_with_lines(folder):
     newline = coder.ids("\n")
     assert len(newline) == 1 and coder.ends_line()(newline[0]) and not coder.ends_line()(3)
     text = code_texts.prompt("abc")
-    assert coder.behind(coder.ids(text), coder.ids(RIGHT)) == RIGHT
+    assert coder.added(coder.ids(text), coder.ids(RIGHT)) == RIGHT
     probe = code_model.ProbeVerifier((np.zeros((16, 1)),), (np.zeros(1),))
     verifiers = code_model.Verifiers(None, probe)
     numbers = code_model.run_arm(
@@ -156,7 +157,7 @@ def test_block_best_of_n_ends_blocks_with_lines(folder):
     assert numbers["calls"] > 24 and numbers["verifier_calls"] >= 4
 
 
-def test_what_is_missing_is_told(folder, tmp_path, monkeypatch):
+def test_what_is_missing_is_named(folder, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"the model .*/nothing' cannot be loaded"):
         code_model.load(CodeTask(model=str(tmp_path / "nothing")))
     with pytest.raises(ValueError, match=r"layer is 27; this model has the layers 0\.\.1"):
@@ -166,4 +167,4 @@ def test_what_is_missing_is_told(folder, tmp_path, monkeypatch):
         code_model.run(task, silent, tmp_path)
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(ValueError, match="needs torch and transformers; install them by pip"):
-        code_model.load(CodeTask())
+        code_model.load(CodeTask(model="any"))

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from minicosm.worlds.guided.case_texts import KINDS, LINE, MARKS, RIGHT, AppendCases
+from minicosm.worlds.guided.case_states import KINDS, MARKS, Slot
+from minicosm.worlds.guided.case_texts import AppendCases
 from minicosm.worlds.guided.case_values import CaseReferee, CaseValue
 
 
@@ -44,7 +45,7 @@ def left_tokens(world, name, listed, item):
 
 @eqx.filter_jit
 def scores(verifier, tokens):
-    """What a verifier says behind each token."""
+    """What a verifier says after each token."""
 
     def one(carry, token):
         memory, n = carry
@@ -71,7 +72,7 @@ def test_without_noise_the_law_is_that_of_lines_written_out():
                 wanted[text] = wanted.get(text, 0) + base * p
     assert sum(wanted.values()) == pytest.approx(1 / 3)  # of the three names, one
     room = max(map(len, wanted))
-    # A text is followed by <eos>; behind junk's `def` that has probability 1 / V.
+    # A text is followed by <eos>; after junk's `def` that has probability 1 / V.
     for text in wanted:
         texts.append([*text, *[world.end] * (room + 1 - len(text))])
     found = np.exp(np.asarray(score(jnp.asarray(texts)), np.float64))
@@ -98,25 +99,27 @@ def lines_of(world, texts):
     return jax.vmap(world.cases)(texts)
 
 
-@eqx.filter_jit
-def states_of(world, texts):
-    """The states behind 1, 2, ... tokens, in one row."""
-    states = jax.vmap(world._behind)(texts)
-    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), states)
+FEW = 40
 
 
 @eqx.filter_jit
-def worth(value, states, token):
-    """What each state is worth if `token` follows, how likely that is, and its own value."""
+def worth(value, texts):
+    """Of the states after 1, 2, ... tokens of all texts: the value, the law of the next token, and what
+    the state is worth if each token follows."""
+    world = value.world
 
     def one(state):
-        world, child = value.world, value.world.step(state, token)
-        ended = (child.slot == LINE) & (state.slot >= LINE)  # a line break in the lines
-        whole = (state.slot == RIGHT) & state.alive[0] & (state.place == 2 * state.size + 3)
-        then = jnp.where(ended, whole, value.value(child))
-        return then, jnp.exp(world.log_law(state)[token]), value.value(state)
+        children = jax.vmap(world.step, (None, 0))(state, jnp.arange(world.vocab))
+        both = jax.tree.map(lambda s, c: jnp.concatenate([s[None], c]), state, children)
+        values = jax.vmap(value.value)(both)
+        ended = (children.slot == Slot.LINE) & (
+            state.slot >= Slot.LINE
+        )  # a line break in the lines
+        whole = (state.slot == Slot.RIGHT) & state.alive[0] & (state.place == 2 * state.size + 3)
+        return values[0], jnp.exp(world.log_law(state)), jnp.where(ended, whole, values[1:])
 
-    return jax.vmap(one)(states)
+    states = jax.vmap(world.states)(texts)
+    return jax.vmap(one)(jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), states))
 
 
 def test_laws_sum_to_one_and_value_is_their_martingale():
@@ -125,24 +128,22 @@ def test_laws_sum_to_one_and_value_is_their_martingale():
     texts = draw(world, jax.random.key(0), 400, jnp.arange(400) % 3)
     rights = [[*left_tokens(world, n, [1, 2], 0), *right_tokens(world, [1, 2, 0])] for n in (0, 2)]
     rights = [r + [world.end] * (ROOM - len(r)) for r in rights]
-    states = states_of(world, jnp.concatenate([texts[:-2], jnp.array(rights)]))
-    found = [worth(CaseValue(world), states, jnp.asarray(a)) for a in range(world.vocab)]
-    then, law, value = np.asarray(found).transpose(1, 0, 2)
-    here = value[0]
-    assert np.allclose(law.sum(axis=0), 1, atol=1e-6)
-    assert np.allclose(here, (law * then).sum(axis=0), atol=1e-6)
+    some = jnp.concatenate([texts[: FEW - 2], jnp.array(rights)])
+    here, law, then = map(np.asarray, worth(CaseValue(world), some))
+    assert np.allclose(law.sum(axis=1), 1, atol=1e-6)
+    assert np.allclose(here, (law * then).sum(axis=1), atol=1e-6)
     assert (here > 0.3).any() and (here == 0).any()
 
 
+@pytest.mark.long
 def test_value_is_the_share_of_samples_that_end_correct():
     world = AppendCases(noise=0.02, **SMALL)
     for name in (0, 2):
         texts = draw(world, jax.random.key(name), 400, jnp.arange(400) * 0 + name)
-        right = np.asarray(lines_of(world, texts).correct)
-        first = np.asarray(lines_of(world, texts).ends).argmax(axis=1)
-        right = right[np.arange(400), first]
-        states = states_of(world, texts)
-        exact = float(worth(CaseValue(world), states, jnp.asarray(0))[2][2])  # behind the header
+        lines = lines_of(world, texts)
+        first = np.asarray(lines.ends).argmax(axis=1)
+        right = np.asarray(lines.correct)[np.arange(400), first]
+        exact = float(worth(CaseValue(world), texts[:FEW])[0][2])  # after the header
         assert abs(right.mean() - exact) < 4 * np.sqrt(exact * (1 - exact) / 400)
 
 

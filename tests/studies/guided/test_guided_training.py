@@ -11,11 +11,12 @@ import pytest
 from minicosm.adaptation import probes
 from minicosm.decoding import ProbeVerifier
 from minicosm.lab import Estimate, TrialResult
-from minicosm.studies.guided.claims import test_cases, trained_trials
+from minicosm.lab.audit import audit_claim
+from minicosm.studies.guided import STUDY, readings, trials
 from minicosm.studies.guided.experiments import cases, dyck_tables
-from minicosm.studies.guided.experiments.case_generator import CaseGenerators
 from minicosm.studies.guided.experiments.case_verifier import on_layer
-from minicosm.studies.guided.experiments.dyck_generator import END, Generators, Kept
+from minicosm.studies.guided.experiments.dyck_generator import END, Kept, training_world
+from minicosm.studies.guided.trials import BracketGenerators, Cases
 from minicosm.training.averaging import Averaged, averaged
 from minicosm.worlds.dyck.errors import DyckError, DyckReferee
 
@@ -54,7 +55,7 @@ def test_the_first_error_is_where_no_valid_string_begins_so():
 
 def test_different_completions_of_ten_are_those_of_the_reference():
     """6.08, 4.85, ..., 1 for prompts of 25..31 of 32 brackets, 2.974 on average."""
-    config = Generators()
+    config = BracketGenerators()
     law = np.zeros(config.length + 1)
     law[0] = 1
     found = []
@@ -80,10 +81,10 @@ def test_different_completions_of_ten_are_those_of_the_reference():
 
 
 def test_completions_have_the_law_of_the_world():
-    config = Generators(length=8, shortest=5)
+    config = BracketGenerators(length=8, shortest=5)
     prefix = (0, 2)
     rest = [s[2:] for s in valid_strings(8) if s[:2] == prefix]
-    score = jax.jit(jax.vmap(config.world.log_prob))
+    score = jax.jit(jax.vmap(training_world(config).log_prob))
     exact = np.exp(np.asarray(score(jnp.array([prefix + s for s in rest])), np.float64))
     found = np.sort(dyck_tables.completion_law(config, 6, 2))
     assert np.allclose(np.sort(exact / exact.sum()), found, rtol=1e-4)
@@ -167,87 +168,108 @@ def test_new_cases_are_counted_once_for_each_name():
 
 def test_bad_sizes_of_test_cases_are_named():
     with pytest.raises(ValueError, match=r"tested_names is 11.*must be in 1..10"):
-        cases.Cases(tested_names=11)
+        Cases(tested_names=11)
     with pytest.raises(ValueError, match=r"layer is 3; the generators have 1..2"):
-        cases.Cases(CaseGenerators(layers=2), layer=3)
+        Cases(layers=2, layer=3)
 
 
-def fake_cases(means, excess=0.01, blocks=True):
-    """What three generators would have found: every arm has this accuracy, with a small spread."""
+def fake_cases(means, excess=0.01, blocks=(2,)):
+    """What three generators would have come to: every arm has this accuracy, with a small spread."""
+    config = Cases(layers=2, depths=(2,), blocks=blocks)
+    names = [*cases.arms(config), "layer 1", "depth 2", *(f"block best of {n}" for n in blocks)]
     spread = np.array([-0.001, 0.0, 0.001])
-    names = [*cases.arms(cases.Cases()), "layer 1", "depth 2", *["block best of 2"] * blocks]
-    parts = [
-        {
-            name: {
-                "accuracy": [means.get(name, 0.5) + (s if name in means else 0)],
-                "correct": [0.5],
-                "calls": [200.0 if name.startswith("block") else 100.0],
-                "backtracks": [1.0],
-            }
-            for name in names
+    arms = {
+        name: {
+            "accuracy": [[means.get(name, 0.5) + (s if name in means else 0)] for s in spread],
+            "correct": [[0.5]] * 3,
+            "calls": [[200.0 if name.startswith("block") else 100.0]] * 3,
+            "backtracks": [[1.0]] * 3,
         }
-        for s in spread
-    ]
+        for name in names
+    }
     numbers = {
-        "arms": parts, "excess": [excess] * 3, "exact_correct": [0.75, 0.55], "lines": 4,
-        "layer_accuracy": [{"1": 0.9}] * 3, "depth_accuracy": [{"2": 0.9}] * 3,
+        "arms": arms, "excess": [excess] * 3, "exact_correct": [0.75, 0.55],
+        "layer_accuracy": {"1": [0.9] * 3}, "depth_accuracy": {"2": [0.9] * 3},
     }  # fmt: skip
-    return {"cases": TrialResult(numbers, {})}
+    return {"cases": TrialResult(numbers, {}, config)}
+
+
+CLAIMS = {claim.id.removeprefix("guided/cases-"): claim for claim in STUDY.claims}
+
+
+def verdicts(results, *names):
+    return [CLAIMS[name].check(results).verdict for name in names]
+
+
+GUIDED = dict.fromkeys([f"guided {g}" for g in readings.GROUPS.values()], 0.6)
 
 
 def test_verdicts_about_test_cases():
-    guided = [f"guided {g}" for g in test_cases.GROUPS.values()]
-    good = fake_cases(dict.fromkeys(guided, 0.6) | {"layer 1": 0.6})
-    assert test_cases.beats_baseline(good).verdict == "holds"
-    assert test_cases.verifier_must_know(good).verdict == "holds"
-    assert test_cases.blocks(good).verdict == "holds"
-    assert test_cases.perfect(good).verdict == "fails"
-    assert test_cases.calls_bounded(good).verdict == "holds"
-    one_down = fake_cases(dict.fromkeys(guided, 0.6) | {"guided 1": 0.4, "depth 2": 0.7})
-    assert test_cases.beats_baseline(one_down).verdict == "fails"
-    assert test_cases.depth(one_down).verdict == "fails"
+    good = fake_cases(GUIDED | {"layer 1": 0.6})
+    holding = (
+        "backtracking-beats-baseline",
+        "verifier-must-know",
+        "blocks-cost-more",
+        "calls-bounded",
+    )
+    assert set(verdicts(good, *holding)) == {"holds"}
+    for name in holding[1:2] + holding[3:]:  # those without large tables
+        assert audit_claim(STUDY, CLAIMS[name], good).findings == ()
+    assert verdicts(good, "perfect-verifier") == ["fails"]
+    one_down = fake_cases(GUIDED | {"guided 1": 0.4, "depth 2": 0.7})
+    assert verdicts(one_down, "backtracking-beats-baseline", "depth-no-gain") == ["fails"] * 2
     even = fake_cases({})
-    assert test_cases.beats_baseline(even).verdict == "undecided"
-    assert test_cases.refill(even).verdict == "undecided"
+    assert verdicts(even, "backtracking-beats-baseline", "refill-argmax") == ["undecided"] * 2
+    assert verdicts(even, "depth-no-gain", "perfect-verifier") == ["holds"] * 2
 
 
 def test_generators_that_have_not_learned_are_not_judged():
-    claims = [
-        test_cases.beats_baseline, test_cases.calls_bounded, test_cases.blocks,
-        test_cases.verifier_must_know, test_cases.threshold, test_cases.depth, test_cases.perfect,
-        test_cases.misleading, test_cases.refill,
-    ]  # fmt: skip
+    names = [
+        claim.id.removeprefix("guided/cases-") for claim in STUDY.claims if "/cases" in claim.id
+    ]
+    assert len(names) == 9
     unlearned = fake_cases({"guided .95": 0.9}, excess=0.2)
-    assert {claim(unlearned).verdict for claim in claims} == {"undecided"}
-    assert test_cases.blocks(fake_cases({}, blocks=False)).verdict == "undecided"
+    assert set(verdicts(unlearned, *names)) == {"undecided"}
+    assert verdicts(fake_cases({}, blocks=()), "blocks-cost-more") == ["undecided"]
 
 
 def test_shares_have_wilson_intervals():
     from scipy.stats import binomtest
 
     wanted = binomtest(222, 225).proportion_ci(method="wilson")
-    found = trained_trials.share(222, 225)
+    found = readings.share(222, 225)
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-6)
-    assert np.isnan(trained_trials.share(0, 0).value)
+    assert np.isnan(readings.share(0, 0).value)
 
 
 def test_verdicts_of_orders():
     up = [np.array([0.1, 0.2, 0.3]) + k for k in range(3)]
-    assert trained_trials.rising(up) == "holds"
-    assert trained_trials.rising(up[::-1]) == "fails"
+    assert readings.rising("step", up).verdict == "holds"
+    assert readings.rising("step", up[::-1]).verdict == "fails"
     wavering = [np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.5, 0.0])]
-    assert trained_trials.rising(wavering) == "undecided"
+    assert readings.rising("step", wavering).verdict == "undecided"
+    assert readings.rising("step", [np.array([0.0, np.nan]), np.ones(2)]).verdict == "undecided"
     near, far = Estimate(-0.1, -0.3, 0.1, 3), Estimate(0.2, 0.1, 0.3, 3)
-    assert trained_trials.below([near]) == "holds"
-    assert trained_trials.below([near, far]) == "fails"
-    assert trained_trials.worst(["holds", "undecided"]) == "undecided"
+    assert readings.lower("change", {"near": near}).verdict == "holds"
+    assert readings.lower("change", {"near": near, "far": far}).verdict == "fails"
+    assert readings.lower("change", {}).verdict == "undecided"
 
 
-@pytest.mark.parametrize("trials", [trained_trials.sandbox, trained_trials.test_cases])
-def test_bad_options_are_named(trials):
-    with pytest.raises(ValueError, match="generators is 1"):
-        trials("smoke", 0, generators=1)
-    with pytest.raises(ValueError, match="steps is 0"):
-        trials("smoke", 0, steps=0)
+def test_means_against_standard_errors():
+    clear, unclear, low = np.array([0.9, 1.0, 1.1]), np.array([-1.0, 0.1, 1.0]), -np.ones(3)
+    for samples, exceeds, near in (
+        (clear, "holds", "fails"), (unclear, "undecided", "holds"), (low, "fails", "holds"),
+        (clear[:1], "undecided", "undecided"),
+    ):  # fmt: skip
+        assert readings.exceeds("gain", {"": samples}).verdict == exceeds
+        assert readings.within_error("gain", {"": samples}).verdict == near
+    assert readings.exceeds("gain", {"": unclear}, errors=-1.0).verdict == "holds"
+
+
+@pytest.mark.parametrize("plan", [trials.brackets, trials.cases])
+def test_bad_options_are_named(plan):
+    for name in ("members", "steps"):
+        with pytest.raises(ValueError, match=f"{name} is 0; it must be at least 1"):
+            plan("smoke", 0, **{name: 0})
     for profile in ("smoke", "laptop", "paper"):
-        assert len(trials(profile, 3)) == 1
+        assert len(plan(profile, 3)) == 1

@@ -13,7 +13,7 @@ from minicosm.studies.guided.experiments.dyck_tables import share_at_end
 
 
 def test_only_whole_strings_are_judged_apart():
-    """Behind 2 tokens the string is unfinished, behind 3 whole and valid, behind 4 whole and wrong."""
+    """After 2 tokens the string is unfinished, after 3 whole and valid, after 4 whole and wrong."""
     probe = ProbeVerifier((np.zeros((4, 1)),), (np.zeros(1),))
     alive = jnp.array([True, True, True, True, False])
     numbers = jnp.zeros(5, jnp.int32)
