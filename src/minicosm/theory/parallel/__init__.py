@@ -1,1 +1,101 @@
-"""What masked prediction teaches, and how fast the chains built from it mix, by enumeration."""
+"""Masked pseudolikelihood, block dynamics and parallel decoding: Chapter 4 of Y. Li's thesis.
+
+A theorem is a function of a world and returns a `Theorem`. What it is made of is in the modules:
+`information`, `kernels`, `mixing`, `hitting`, `lumped`, `bounds`, `transformers`.
+"""
+
+from . import bounds, hitting, information, kernels, lumped, mixing, transformers
+from .estimation_theorems import (
+    chain_rule,
+    equation_4_26_as_printed,
+    identifiable,
+    information_grows,
+    lemma_4_1_2,
+    lemma_4_3_1,
+    lemma_4_3_1_as_printed,
+    lemma_4_3_2,
+    mask_as_evidence,
+    poincare_improves,
+    proposition_4_1_1,
+    proposition_4_3_6,
+    theorem_4_1_1,
+    theorem_4_1_2,
+    two_bit_laws,
+    zero_mean_score,
+)
+from .joint_theorems import (
+    block_dynamics_are_reversible,
+    chi_squared_decay,
+    corollary_4_3_1,
+    definition_4_1_9,
+    entropy_bracket,
+    equation_4_30,
+    independent_parallel_law,
+    kl_decay,
+    lemma_4_3_5,
+    lemma_4_3_6,
+    proposition_4_3_1,
+    proposition_4_3_1_as_printed,
+    rows_are_laws,
+    theorem_4_1_4,
+)
+from .mode_theorems import (
+    corollary_4_1_1,
+    equation_4_44,
+    proposition_4_1_4,
+    proposition_4_1_5,
+    proposition_4_3_3,
+)
+from .step_theorems import best_product, product_step, proposition_4_1_2, proposition_4_1_3
+from .translation import ExactStutter, exact_stutter
+
+__all__ = [
+    "ExactStutter",
+    "best_product",
+    "block_dynamics_are_reversible",
+    "bounds",
+    "chain_rule",
+    "chi_squared_decay",
+    "corollary_4_1_1",
+    "corollary_4_3_1",
+    "definition_4_1_9",
+    "entropy_bracket",
+    "equation_4_26_as_printed",
+    "equation_4_30",
+    "equation_4_44",
+    "exact_stutter",
+    "hitting",
+    "identifiable",
+    "independent_parallel_law",
+    "information",
+    "information_grows",
+    "kernels",
+    "kl_decay",
+    "lemma_4_1_2",
+    "lemma_4_3_1",
+    "lemma_4_3_1_as_printed",
+    "lemma_4_3_2",
+    "lemma_4_3_5",
+    "lemma_4_3_6",
+    "lumped",
+    "mask_as_evidence",
+    "mixing",
+    "poincare_improves",
+    "product_step",
+    "proposition_4_1_1",
+    "proposition_4_1_2",
+    "proposition_4_1_3",
+    "proposition_4_1_4",
+    "proposition_4_1_5",
+    "proposition_4_3_1",
+    "proposition_4_3_1_as_printed",
+    "proposition_4_3_3",
+    "proposition_4_3_6",
+    "rows_are_laws",
+    "theorem_4_1_1",
+    "theorem_4_1_2",
+    "theorem_4_1_4",
+    "transformers",
+    "two_bit_laws",
+    "zero_mean_score",
+]
