@@ -90,9 +90,7 @@ def theorem_4_1_1(joint: Joint, scores: Statistics, k: int, more: int | None = N
     known = identifiable(joint, scores, laws[0])
     if not known.holds:
         return Theorem("Theorem 4.1.1", (known,))
-    first, second = (
-        np.linalg.inv(information.information(joint, scores, masks)) for masks in laws
-    )
+    first, second = (np.linalg.inv(information.information(joint, scores, masks)) for masks in laws)
     return Theorem.inequality(
         "Theorem 4.1.1",
         information.whitened_gap(first, second),
@@ -223,9 +221,7 @@ def two_bit_laws() -> dict[str, float]:
         "x_1 given x_0, mask {0}": _law(one, first),
         "x_1 given x_0, mask {1}": _law(one, second),
         "x_1 given x_0": _law(one, p),
-        "mask {0} given x_1": float(
-            context_sums(first, zero, 2)[0] / context_sums(p, zero, 2)[0]
-        ),
+        "mask {0} given x_1": float(context_sums(first, zero, 2)[0] / context_sums(p, zero, 2)[0]),
     }
 
 
@@ -273,9 +269,7 @@ def mask_as_evidence(
     includes `P(K | x)`, and if it does not."""
     counts = mpl.averaged_counts(joint.probabilities, masks)
     with_it, without = (
-        mpl.derivatives(
-            theta, counts, statistics, masks, joint.vocab, mask_is_evidence=included
-        )[0]
+        mpl.derivatives(theta, counts, statistics, masks, joint.vocab, mask_is_evidence=included)[0]
         for included in (True, False)
     )
     return float(np.abs(with_it).max()), float(np.abs(without).max())

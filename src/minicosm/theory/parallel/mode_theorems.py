@@ -87,7 +87,9 @@ def proposition_4_1_5(
     found = bounds.stuck(world, delta)
     conditions: tuple[Condition, ...] = (bounds.strongly_ferromagnetic(world),)
     if not as_printed:
-        reason = "" if found.applies else f"r = c tanh(J_0) / 2 - 1 is {found.r:.3g}; it must be > 0"
+        reason = (
+            "" if found.applies else f"r = c tanh(J_0) / 2 - 1 is {found.r:.3g}; it must be > 0"
+        )
         conditions += (Condition("c tanh(J_0) > 2", found.applies, {"r": found.r}, reason),)
     if not all(condition.holds for condition in conditions):
         return Theorem(name, conditions)

@@ -1,6 +1,5 @@
 """The exact decoders of a fertility world, measured as the trained ones are."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -9,27 +8,15 @@ import numpy as np
 from minicosm.lab import Progress, TrialResult
 from minicosm.models.exact_translator import ExactRefiner
 
-from .teachers import Data
-from .training import Refining, Tests, refined
-
-
-@dataclass(frozen=True)
-class Exact:
-    """`keep` is the share of tokens that the decoder thinks its input has right; 0: it ignores it."""
-
-    data: Data
-    keep: float
-    seeds: int = 3
-    seed: int = 0
-    tests: int = 500
-    candidates: int = 5
+from ..trials import Exact, Refining
+from .training import Tests, refined
 
 
 def run(config: Exact, progress: Progress) -> TrialResult:
     """Refinement by the exact posterior; seeds differ in the noise that it starts from."""
     tests = Tests(config.data, config.seed, config.tests)
     model = ExactRefiner(tests.world, config.keep)
-    settings = Refining(candidates=config.candidates, rejecters=())
+    settings = Refining(seed=config.seed, candidates=config.candidates, rejecters=())
     numbers: dict[str, Any] = {"seeds": []}
     for i in range(config.seeds):
         progress(i, config.seeds, f"exact decoding, {config.data}")
