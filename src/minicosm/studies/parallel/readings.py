@@ -44,10 +44,10 @@ def standard_errors(sample: Any, wanted: float, deviation: float = 0.0) -> float
 
 def of_seeds(results: Results, arm: str, *path: str) -> np.ndarray:
     """One number of every seed of an arm."""
-    rows = results[arm].numbers["seeds"]
+    column = results[arm].numbers["seeds"]
     for name in path:
-        rows = [row[name] for row in rows]
-    return np.asarray(rows, float)
+        column = column[name]
+    return np.asarray(column, float)
 
 
 def after(results: Results, arm: str, passes: int, name: str = "valid") -> np.ndarray:

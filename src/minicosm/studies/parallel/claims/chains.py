@@ -139,8 +139,8 @@ STUDY.claim(
         "probability 1 - delta, L the masked loss in KL."
     ),
     criterion=(
-        "In two spins with |theta| <= 0.1, n = 1e6 and m = 1e12, where the bound with the certified constant is "
-        "below 1: in every world it holds in at least the share 1 - delta = 0.9 of 20 fits."
+        "In two spins with |theta| <= 0.1, n = 1e6 and m = 1e12, where the bound with the certified "
+        "constant is below 1: in every world it holds in at least the share 1 - delta = 0.9 of 20 fits."
     ),
     trials=chains,
     check=holds("Theorem 4.1.4"),
@@ -152,13 +152,13 @@ STUDY.claim(
     source=f"{THESIS}, Section 4.3.4, Lemma 4.3.5 and Corollary 4.3.1",
     statement=(
         "|L_hat - L_tilde| < 2^N e ln(1/beta) + t/n except with probability 2^(N-2) |Omega|^N / (e^2 m) + 2 "
-        "exp(-2 t^2 / (n ln^2(1/beta))). With e = sqrt(2^(N-1) |Omega|^N / (m delta)) and t = sqrt(n ln(4/delta) "
-        "/ 2) ln(1/beta) this is (sqrt(2^(3N-1) |Omega|^N / (m delta)) + sqrt(ln(4/delta) / (2n))) ln(1/beta) "
-        "with probability 1 - delta."
+        "exp(-2 t^2 / (n ln^2(1/beta))). With e = sqrt(2^(N-1) |Omega|^N / (m delta)) and t = sqrt(n "
+        "ln(4/delta) / 2) ln(1/beta) this is (sqrt(2^(3N-1) |Omega|^N / (m delta)) + sqrt(ln(4/delta) / "
+        "(2n))) ln(1/beta) with probability 1 - delta."
     ),
     criterion=(
-        "In two spins, n = 1e4, m = 1e5, where the bound is below ln(1/beta): in every world at least the share "
-        "0.9 of 20 samples is inside. The corollary agrees to 1e-12, relatively, for three sizes."
+        "In two spins, n = 1e4, m = 1e5, where the bound is below ln(1/beta): in every world at least the "
+        "share 0.9 of 20 samples is inside. The corollary agrees to 1e-12, relatively, for three sizes."
     ),
     trials=chains,
     check=holds("Lemma 4.3.5", "Corollary 4.3.1"),
@@ -171,8 +171,8 @@ STUDY.claim(
     source=f"{THESIS}, Section 4.3.4, Lemma 4.3.6",
     statement="TV(p_emp, p) < sqrt(|Omega|^(3N) / (16 delta n)) with probability 1 - delta.",
     criterion=(
-        "The exact probability to be outside, summed over all samples, is at most delta for six small laws and "
-        "sizes, wherever the bound is below the largest possible distance."
+        "The exact probability to be outside, summed over all samples, is at most delta for six small "
+        "laws and sizes, wherever the bound is below the largest possible distance."
     ),
     trials=chains,
     check=holds("Lemma 4.3.6"),
@@ -216,12 +216,12 @@ def parallel_law(results: Results) -> Outcome:
     source=f"added to {THESIS}, Section 4.3.9, Remark 4.3.4",
     statement=(
         "From noise, the exact denoiser that keeps 15% comes close to the law of six coupled spins with one "
-        "dominant mode (J = 2, h = 0.3) in two passes; with two equal modes (J = 1, h = 0) it is far from the "
-        "law after ten, where independent parallel sampling is close."
+        "dominant mode (J = 2, h = 0.3) in two passes; with two equal modes (J = 1, h = 0) it is far from "
+        "the law after ten, where independent parallel sampling is close."
     ),
     criterion=(
-        "Total variation below 0.05 after two passes with one mode; with two, above 0.8 after ten passes of the "
-        "denoiser and below 0.05 after ten of the independent sampler."
+        "Total variation below 0.05 after two passes with one mode; with two, above 0.8 after ten passes "
+        "of the denoiser and below 0.05 after ten of the independent sampler."
     ),
     trials=chains,
     kind="experiment",

@@ -14,7 +14,10 @@ STUDY.claim(
         "At the truth the Hessian of the masked loss equals the covariance of the masked score, whose mean "
         "is zero, for masks that do not look at the sequence."
     ),
-    criterion="The largest error is at most 1e-6 for the Hessian by differences and 1e-12 for the mean score.",
+    criterion=(
+        "The largest error is at most 1e-6 for the Hessian by differences and 1e-12 for the mean score. "
+        ""
+    ),
     trials=masking,
     check=holds("Lemma 4.1.2", "Lemma 4.1.2, mean score"),
     kind="lemma",
@@ -28,7 +31,10 @@ STUDY.claim(
         "With the mask as evidence, p(x_K | x_-K, K), the Hessian of the masked loss at the truth equals "
         "the covariance of the masked score, whose mean is zero, for adaptive masks."
     ),
-    criterion="The largest error is at most 1e-6 for the Hessian by differences and 1e-12 for the mean score.",
+    criterion=(
+        "The largest error is at most 1e-6 for the Hessian by differences and 1e-12 for the mean score. "
+        ""
+    ),
     trials=masking,
     check=holds("Lemma 4.3.3", "Lemma 4.3.3, mean score"),
     kind="lemma",
@@ -43,9 +49,9 @@ STUDY.claim(
         "more position given the visible ones; so the asymptotic covariances fall, Gamma^(k+1) <= Gamma^k."
     ),
     criterion=(
-        "The identity holds to 1e-12 (of the largest entry, if that is above 1), the information gained has no "
-        "eigenvalue below -1e-10 of the largest, and the whitened difference of the covariances none below "
-        "-1e-8, in every world whose information has a condition number below 1e8."
+        "The identity holds to 1e-12 (of the largest entry, if that is above 1), the information gained "
+        "has no eigenvalue below -1e-10 of the largest, and the whitened difference of the covariances "
+        "none below -1e-8, in every world whose information has a condition number below 1e8."
     ),
     trials=masking,
     check=holds(
@@ -86,8 +92,8 @@ STUDY.claim(
     source=f"{THESIS}, Section 4.1.2.2, Theorem 4.1.2",
     statement="Gamma <= C I^-1, with C the Poincaré constant of the block dynamics of the same masks.",
     criterion=(
-        "The largest eigenvalue of I Gamma is at most C (1 + 1e-9) in every world, for every k and for random "
-        "blocks."
+        "The largest eigenvalue of I Gamma is at most C (1 + 1e-9) in every world, for every k and for "
+        "random blocks."
     ),
     trials=masking,
     check=holds("Theorem 4.1.2"),

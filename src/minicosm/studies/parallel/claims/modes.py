@@ -78,7 +78,8 @@ STUDY.claim(
     erratum=Erratum(
         "missing hypothesis",
         "Hoeffding's inequality needs r = c tanh(J_0) / 2 - 1 > 0. Here r is -0.999 and its square makes one "
-        "step out of nothing: the chance to stay is 0.2505, not 0.26. Assumption 4.1.6 implies the condition.",
+        "step out of nothing: the chance to stay is 0.2505, not 0.26. Assumption 4.1.6 implies the "
+        "condition.",
         corrected_by="parallel/proposition-4.1.5",
     ),
 )
@@ -120,8 +121,8 @@ def separation(results: Results) -> Outcome:
         "in more for larger J; the independent parallel sampler does not within 1000 steps for J >= 5."
     ),
     criterion=(
-        "Exact expected steps, capped at 1000, do not rise with k by more than 1e-9 and do not fall with J by "
-        f"more than 1e-3; simulated means are within {WITHIN} standard errors (the larger of exact and "
+        "Exact expected steps, capped at 1000, do not rise with k by more than 1e-9 and do not fall with "
+        f"J by more than 1e-3; simulated means are within {WITHIN} standard errors (the larger of exact and "
         "simulated); no independent run arrives for J >= 5."
     ),
     trials=hitting,
@@ -162,8 +163,8 @@ def hitting_steps(results: Results) -> Outcome:
     title="With weak coupling independent updates are faster than small k",
     source=f"added to {THESIS}, Section 4.2.1.2, Figure 4.3",
     statement=(
-        "At J = 1 independent parallel sampling needs fewer steps on average than k-Gibbs with any k up to 9; at "
-        "J = 2.5 it needs fewer than 1-Gibbs and more than every other k."
+        "At J = 1 independent parallel sampling needs fewer steps on average than k-Gibbs with any k up "
+        "to 9; at J = 2.5 it needs fewer than 1-Gibbs and more than every other k."
     ),
     criterion=f"Exactly, against exact capped steps; runs agree within {WITHIN} standard errors.",
     trials=hitting,

@@ -31,8 +31,8 @@ from ..trials import other_worlds
     ),
     criterion=(
         "k = 1: infinite constant and covariance, every string its own part. k >= 2: one part, a finite "
-        "constant, and the largest eigenvalue of I Gamma at most C (1 + 1e-9). Rows are laws and reversible to "
-        "1e-12."
+        "constant, and the largest eigenvalue of I Gamma at most C (1 + 1e-9). Rows are laws and "
+        "reversible to 1e-12."
     ),
     trials=other_worlds,
 )
@@ -63,11 +63,14 @@ def short_dyck(results: Results) -> Outcome:
     title="Stuttering follows from decoding in parallel, not from a model's errors",
     source=f"added to {THESIS}, Section 4.2.4, Table 4.5",
     statement=(
-        "In the fertility world the Bayes-optimal one-pass decoder repeats a token at a share of neighbouring "
-        "pairs, though no translation repeats one; at these pairs the two alignment posteriors are closer than "
-        "at others."
+        "In the fertility world the Bayes-optimal one-pass decoder repeats a token at a share of "
+        "neighbouring pairs, though no translation repeats one; at these pairs the two alignment "
+        "posteriors are closer than at others."
     ),
-    criterion="For q = (.9, .1), (.5, .5), (.4, .3, .3) the share is positive, and the posteriors are closer.",
+    criterion=(
+        "For q = (.9, .1), (.5, .5), (.4, .3, .3) the share is positive, and the posteriors are closer. "
+        ""
+    ),
     trials=other_worlds,
     kind="experiment",
     figure=stutter_figure,

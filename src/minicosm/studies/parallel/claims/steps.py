@@ -38,12 +38,13 @@ STUDY.claim(
     statement=(
         "For any kernel whose rows are product laws there is a Transformer of one layer that predicts them, "
         "with zeros replaced by 1e-26. For any other, KL(row || any product) is at least the row's total "
-        "correlation, with equality for the product of its marginals. It is zero for a chosen block of one, the "
-        "independent parallel sampler and denoisers, and positive for k-Gibbs with k >= 2."
+        "correlation, with equality for the product of its marginals. It is zero for a chosen block of "
+        "one, the independent parallel sampler and denoisers, and positive for k-Gibbs with k >= 2."
     ),
     criterion=(
         "Laws and total variation of rows agree to 1e-12. Equality to 1e-10 and no product below; total "
-        "correlations at most 1e-10 where zero is stated, and above 1e-3 for 2-Gibbs and 3-Gibbs, in every world."
+        "correlations at most 1e-10 where zero is stated, and above 1e-3 for 2-Gibbs and 3-Gibbs, in "
+        "every world."
     ),
     trials=steps,
 )
@@ -68,9 +69,9 @@ STUDY.claim(
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        "Given the position, by a fixed order or as a mask in the input, the transition is a product, which is "
-        "what the text may mean. With a position drawn at random, as in Definition 4.1.10, the row is a mixture "
-        "over positions.",
+        "Given the position, by a fixed order or as a mask in the input, the transition is a product, "
+        "which is what the text may mean. With a position drawn at random, as in Definition 4.1.10, the "
+        "row is a mixture over positions.",
         corrected_by="parallel/proposition-4.1.3",
     ),
 )

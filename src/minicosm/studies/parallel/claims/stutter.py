@@ -224,7 +224,8 @@ def _attention_table(results: Results, of: str, kind: str, measures: tuple[str, 
     source=f"{THESIS}, Section 4.2.4, Table 4.4, in the fertility world",
     statement=(
         f"{WHICH[FREE]}, in the last decoder layer, the attention between two neighbouring positions (least, "
-        "mean and largest over heads and directions) is the same where the two tokens are equal and where not."
+        "mean and largest over heads and directions) is the same where the two tokens are equal and where "
+        "not."
     ),
     criterion=(
         f"Difference of the means in pooled standard deviations of pairs, {ENOUGH}: all 95% intervals "
@@ -274,8 +275,9 @@ for name, of, title in (
         title=title,
         source=f"{THESIS}, Section 4.2.4, Table 4.5, in the fertility world",
         statement=(
-            f"{WHICH[of]}, in the last decoder layer, what two neighbouring positions attend to in the source is "
-            "closer, in mean total variation and cosine distance over heads, where the two tokens are equal."
+            f"{WHICH[of]}, in the last decoder layer, what two neighbouring positions attend to in the "
+            "source is closer, in mean total variation and cosine distance over heads, where the two tokens "
+            "are equal."
         ),
         criterion=(
             f"1 - (mean at repeats) / (mean elsewhere), {ENOUGH}: all 95% intervals above 0.15: holds; one "

@@ -9,6 +9,7 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.models.exact_translator import ExactRefiner
 
 from ..trials import Exact, Refining
+from .measures import by_seed
 from .training import Tests, refined
 
 
@@ -17,14 +18,14 @@ def run(config: Exact, progress: Progress) -> TrialResult:
     tests = Tests(config.data, config.seed, config.tests)
     model = ExactRefiner(tests.world, config.keep)
     settings = Refining(seed=config.seed, candidates=config.candidates, rejecters=())
-    numbers: dict[str, Any] = {"seeds": []}
+    seeds = []
     for i in range(config.seeds):
         progress(i, config.seeds, f"exact decoding, {config.data}")
         key = jax.random.fold_in(jax.random.key(config.seed), i)
-        numbers["seeds"].append(refined(model, tests, key, settings)[0])
+        seeds.append(refined(model, tests, key, settings)[0])
     lengths = range(tests.world.shortest, tests.world.longest + 1)
     entropy = [_entropy(tests.world, L) for L in lengths]
-    numbers["posterior_log_prob"] = -float(np.mean(entropy))
+    numbers = {"seeds": by_seed(seeds), "posterior_log_prob": -float(np.mean(entropy))}
     return TrialResult(numbers)
 
 

@@ -23,7 +23,7 @@ from minicosm.training.schedules import adafactor
 
 from ..trials import Data, Refining
 from . import diagnostics
-from .measures import quality, stutter_share
+from .measures import by_seed, quality, stutter_share
 from .teachers import pairs_of, world_of
 
 PASSES = (1, 2, 4, 10)
@@ -98,17 +98,17 @@ def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
         "parameters": size // config.seeds,
         "loss": history["loss"][-1].tolist(),
         "curve": history["loss"].tolist(),
-        "seeds": [],
     }
     arrays: dict[str, np.ndarray] = {}
+    seeds = []
     for i in range(config.seeds):
         progress(config.steps, config.steps, f"decoding, seed {i + 1} of {config.seeds}")
         model = jax.tree.map(lambda leaf, i=i: leaf[i], models)
         measure = searched if config.causal else refined
         found, kept = measure(model, tests, test_key, config)
-        numbers["seeds"].append(found)
+        seeds.append(found)
         arrays |= kept if i == 0 else {}
-    return TrialResult(numbers, arrays)
+    return TrialResult(numbers | {"seeds": by_seed(seeds)}, arrays)
 
 
 def _for_each(leaf: np.ndarray, seeds: int) -> np.ndarray:
