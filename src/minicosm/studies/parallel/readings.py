@@ -8,7 +8,7 @@ import numpy as np
 
 from minicosm.lab import Estimate, Outcome, Results, Rows, least, only_if, percent
 
-from .trials import CAUSAL, DATA, Refining
+from .trials import CAUSAL, DATA, Data, Refining
 
 PASSES = (1, 2, 4, 10)
 LEARNED = (
@@ -55,7 +55,7 @@ def after(results: Results, arm: str, passes: int, name: str = "valid") -> np.nd
     return of_seeds(results, arm, "passes", str(passes), name)
 
 
-def searched(results: Results, data: str, name: str = "valid") -> np.ndarray:
+def searched(results: Results, data: Data, name: str = "valid") -> np.ndarray:
     """One number of every seed of the model that decodes token by token, with a beam."""
     return of_seeds(results, CAUSAL[data], "beam", name)
 

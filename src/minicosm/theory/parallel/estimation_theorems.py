@@ -189,8 +189,8 @@ def equation_4_26_as_printed(joint: Joint, masks: MaskLaw) -> Theorem:
     parts = mixing.parts(P, law)
     return Theorem.identity(
         "Equation 4.26 as printed",
-        parts - 1,
-        within=0,
+        float(parts - 1),
+        within=0.0,
         conditions=(condition,),
         details={"parts": parts, "constant": mixing.poincare(P, law)},
     )

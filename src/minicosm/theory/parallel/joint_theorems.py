@@ -67,14 +67,14 @@ def entropy_bracket(bracket: mixing.Bracket) -> Theorem:
     """No law found by ascent is above the certified upper end of the block entropy constant."""
     details = {"lower": bracket.lower, "upper": bracket.upper}
     slack = bracket.upper - bracket.lower
-    return Theorem.inequality("Definition 4.1.9, bracket", slack, within=0, details=details)
+    return Theorem.inequality("Definition 4.1.9, bracket", slack, within=0.0, details=details)
 
 
 def definition_4_1_9(r: Law, q: Law, masks: MaskLaw, vocab: int, constant: float) -> Theorem:
     """`KL(r || q) <= C_AT E KL(r(. | x_-K, K) || q(. | x_-K, K))`: Proposition 4.3.1 with the loss in KL."""
     inside = mixing.conditional_kl(r, q, masks, vocab)
     slack = constant * inside * (1 + ROUNDING) - float(mixing.kl(r, q))
-    return Theorem.inequality("Definition 4.1.9", slack, within=0)
+    return Theorem.inequality("Definition 4.1.9", slack, within=0.0)
 
 
 def cross_entropy(r: Law, q: Law, masks: MaskLaw, vocab: int) -> float:
@@ -86,7 +86,7 @@ def cross_entropy(r: Law, q: Law, masks: MaskLaw, vocab: int) -> float:
 def proposition_4_3_1(r: Law, q: Law, masks: MaskLaw, vocab: int, constant: float) -> Theorem:
     """`KL(r || q) <= C_AT L_PL(q)`, the loss in cross-entropy."""
     slack = constant * cross_entropy(r, q, masks, vocab) * (1 + ROUNDING) - float(mixing.kl(r, q))
-    return Theorem.inequality("Proposition 4.3.1", slack, within=0)
+    return Theorem.inequality("Proposition 4.3.1", slack, within=0.0)
 
 
 def proposition_4_3_1_as_printed(r: Law, q: Law, masks: MaskLaw, vocab: int) -> Theorem:
@@ -110,7 +110,7 @@ def equation_4_30(learned: Joint, empirical: Law, masks: MaskLaw) -> Theorem:
     found = float(mixing.total_variation(empirical, q))
     bound = sqrt(_constant(learned, masks) * inside / 2)
     return Theorem.inequality(
-        "Equation 4.30", bound - found, within=0, details={"ratio": found / bound}
+        "Equation 4.30", bound - found, within=0.0, details={"ratio": found / bound}
     )
 
 
@@ -197,7 +197,7 @@ def lemma_4_3_5(
     return Theorem.inequality(
         "Lemma 4.3.5",
         float((apart < gap).mean() - (1 - fails)),
-        within=0,
+        within=0.0,
         cases=samples,
         conditions=(_within(theta, radius), _says_something(gap, margin)),
         details={"bound": gap, "largest difference": float(apart.max())},
@@ -250,7 +250,7 @@ def theorem_4_1_4(
     return Theorem.inequality(
         "Theorem 4.1.4",
         share - (1 - sizes.delta),
-        within=0,
+        within=0.0,
         cases=len(fitted),
         conditions=conditions if fitted else conditions[:1],
         details={"bound": least, "largest distance": largest},

@@ -1,5 +1,6 @@
 """How fast a reversible chain forgets: Dirichlet form, Poincaré and entropy constants."""
 
+from collections.abc import Iterator
 from math import inf, log
 from typing import NamedTuple
 
@@ -136,7 +137,7 @@ def conditional_kl(r: Law, q: Law, masks: MaskLaw, vocab: int) -> float:
     return float(sum(w @ v for w, v in _log_ratios(r, q, masks, vocab)))
 
 
-def _log_ratios(r: Law, q: Law, masks: MaskLaw, vocab: int):
+def _log_ratios(r: Law, q: Law, masks: MaskLaw, vocab: int) -> Iterator[tuple[Law, Law]]:
     """For every mask, `r P(K | .)` and `log(r(x_K | x_-K, K) / q(x_K | x_-K, K))`, zero where r is."""
     safe = np.where(r > 0, r, 1) / np.where(r > 0, q, 1)
     for mask, law in masks.items(len(r)):

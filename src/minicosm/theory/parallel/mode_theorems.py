@@ -166,7 +166,7 @@ def corollary_4_1_1(world: CliqueIsing, k: int, budget: int, delta: float) -> Th
     return Theorem.inequality(
         "Corollary 4.1.1",
         float(np.min([reach - (1 - delta / 2), delta / 2 - left, *proof])),
-        within=0,
+        within=0.0,
         conditions=conditions,
         details={"one step enters": reach, "independent steps leave": left, "c_R1": missed},
     )

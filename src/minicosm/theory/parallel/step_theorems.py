@@ -26,7 +26,9 @@ def proposition_4_1_2(image: Int[np.ndarray, "states N"], vocab: int) -> Theorem
             tokens = transformers.predict_all(model, tokens).argmax(axis=2)
             wanted = image[wanted] @ place
             wrong += int((tokens @ place != wanted).sum())
-        return Theorem.identity("Proposition 4.1.2", wrong, within=0, cases=iterates * vocab**N)
+        return Theorem.identity(
+            "Proposition 4.1.2", float(wrong), within=0.0, cases=iterates * vocab**N
+        )
 
     return Theorem("Proposition 4.1.2", construction=model, check=check)
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from minicosm.lab import (
+    Cell,
     Erratum,
     Outcome,
     Results,
@@ -140,7 +141,7 @@ def hitting_steps(results: Results) -> Outcome:
     ]
     strong = [i for i, J in enumerate(couplings) if J >= 5]
     columns = ("", *(f"J = {J:g}" for J in couplings))
-    lines = [(f"k = {k + 1}", *map(float, exact[:, k])) for k in range(exact.shape[1])]
+    lines: list[tuple[Cell, ...]] = [(f"k = {k + 1}", *map(float, exact[:, k])) for k in range(exact.shape[1])]
     lines += [
         ("independent: mean", *found.numbers["mean"]),
         ("P(arrives)", *found.numbers["hit"]),

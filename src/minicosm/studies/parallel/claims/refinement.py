@@ -25,7 +25,7 @@ from minicosm.lab import (
 from ..figures.refinement import quality_figure, tokens_figure
 from ..readings import PASSES, after, if_learned, of_seeds, points, refiners, searched
 from ..study import STUDY, THESIS
-from ..trials import CAUSAL, DATA, EXACT, MARGINALS, every_translator, refining_and_exact
+from ..trials import CAUSAL, DATA, EXACT, MARGINALS, Data, every_translator, refining_and_exact
 
 MARGIN = 5.0  # points of valid targets
 NOISE = 1.0  # points by which a mean may fall
@@ -39,7 +39,7 @@ def quality_table(results: Results) -> Table:
     """Valid targets in per cent after every number of passes, with beams and the exact decoders."""
     lines: list[tuple[Cell, ...]] = []
     for data in DATA:
-        arms = {data: f"refinement, {data}"}
+        arms: dict[str, str] = {data: f"refinement, {data}"}
         arms |= {known[data]: known[data] for known in (EXACT, MARGINALS) if data in known}
         for arm, name in arms.items():
             valid = (percent(after(results, arm, n)) for n in PASSES)
@@ -109,7 +109,7 @@ def passes_table(results: Results) -> Table:
 )
 @if_learned
 def near(results: Results) -> Outcome:
-    one_mode = ("distilled", "peaked")
+    one_mode: tuple[Data, ...] = ("distilled", "peaked")
     gaps = {data: points(searched(results, data), after(results, data, 4)) for data in one_mode}
     learned = least([searched(results, data).mean() for data in one_mode]) >= 0.5
     outcome = all_below("points lost", gaps, MARGIN)

@@ -86,7 +86,7 @@ def translate(
         found.append(_part(system, pairs, config, batches[first : first + PART], key, first))
         if path is not None:
             file = io.BytesIO()
-            np.savez(file, **found[-1])
+            np.savez(file, **found[-1])  # type: ignore[arg-type]
             write(path, file.getvalue())
     return [_joined(found, i, len(pairs)) for i in range(len(found[0]) // 3)]
 

@@ -7,7 +7,7 @@ import numpy as np
 from minicosm.lab import PALETTE, Estimate, Results, figure
 
 from ..readings import PASSES, after, neighbours, of_seeds, searched
-from ..trials import CAUSAL, DATA, EXACT, MARGINALS
+from ..trials import CAUSAL, DATA, EXACT, MARGINALS, Data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def quality_figure(results: Results) -> "Figure":
     return fig
 
 
-def _quality(ax: Any, results: Results, data: str, measure: str) -> None:
+def _quality(ax: Any, results: Results, data: Data, measure: str) -> None:
     lines = (
         ("exact marginals", MARGINALS.get(data, ""), PALETTE[4], "s:", 6.5),
         ("exact posterior given the noise", EXACT.get(data, ""), PALETTE[2], "D--", 5.0),
@@ -148,8 +148,8 @@ def stutter_figure(results: Results) -> "Figure":
     of five lengths, and as a share of pairs with the true length given."""
     fig = figure(8.6, 3.2)
     left, right = fig.subplots(1, 2)
-    same = {data: data for data in DATA}
-    series: tuple[tuple[str, dict[Any, str], str, float, tuple[str, ...]], ...] = (
+    same: dict[Data, str] = {data: data for data in DATA}
+    series: tuple[tuple[str, dict[Data, str], str, float, tuple[str, ...]], ...] = (
         ("refinement, 1 pass", same, PALETTE[0], 0.9, ("passes", "1")),
         ("refinement, 4 passes", same, PALETTE[0], 0.45, ("passes", "4")),
         ("exact marginals", MARGINALS, PALETTE[4], 0.8, ("passes", "1")),
