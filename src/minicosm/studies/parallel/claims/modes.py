@@ -141,7 +141,9 @@ def hitting_steps(results: Results) -> Outcome:
     ]
     strong = [i for i, J in enumerate(couplings) if J >= 5]
     columns = ("", *(f"J = {J:g}" for J in couplings))
-    lines: list[tuple[Cell, ...]] = [(f"k = {k + 1}", *map(float, exact[:, k])) for k in range(exact.shape[1])]
+    lines: list[tuple[Cell, ...]] = [
+        (f"k = {k + 1}", *map(float, exact[:, k])) for k in range(exact.shape[1])
+    ]
     lines += [
         ("independent: mean", *found.numbers["mean"]),
         ("P(arrives)", *found.numbers["hit"]),

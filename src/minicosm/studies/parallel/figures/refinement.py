@@ -103,7 +103,7 @@ def _passes(
     source: np.ndarray,
     inputs: np.ndarray,
     outputs: np.ndarray,
-    length: int,
+    length: Any,
     target: np.ndarray,
 ) -> None:
     N = int(length)

@@ -98,9 +98,7 @@ def _learned(ledger: Ledger, config: Worlds) -> None:
     for seed in range(max(4, config.worlds // 4)):
         rng = np.random.default_rng([config.seed, 7, seed])
         world = random_ising(key_of(config, 7, seed), 2, field=0.03, coupling=0.03)
-        ledger.add(
-            theory.theorem_4_1_4(world, masks, SIZES, radius=RADIUS, samples=20, rng=rng)
-        )
+        ledger.add(theory.theorem_4_1_4(world, masks, SIZES, radius=RADIUS, samples=20, rng=rng))
         ledger.add(
             theory.lemma_4_3_5(
                 world, masks, 10**4, 10**5, delta=0.1, radius=RADIUS, samples=20, rng=rng
