@@ -7,6 +7,7 @@ A theorem is a function of a world and returns a `Theorem`. What it is made of i
 from . import bounds, hitting, information, kernels, lumped, mixing, transformers
 from .estimation_theorems import (
     chain_rule,
+    covariance_falls,
     equation_4_26_as_printed,
     identifiable,
     information_grows,
@@ -58,6 +59,7 @@ __all__ = [
     "chi_squared_decay",
     "corollary_4_1_1",
     "corollary_4_3_1",
+    "covariance_falls",
     "definition_4_1_9",
     "entropy_bracket",
     "equation_4_26_as_printed",

@@ -20,9 +20,8 @@ WELL_CONDITIONED = 1e8
 Statistics = Float[np.ndarray, "states d"]
 
 
-def identifiable(joint: Joint, scores: Statistics, masks: MaskLaw) -> Condition:
+def identifiable(found: information.Covariance) -> Condition:
     """The masked information is invertible, and well enough conditioned for double precision."""
-    found = information.asymptotic_covariance(joint, scores, masks)
     reason = ""
     if not found.identifiable:
         reason = str(found)
@@ -80,26 +79,30 @@ def _hessian(value: Callable[[np.ndarray], float], theta: np.ndarray) -> np.ndar
 
 
 def theorem_4_1_1(joint: Joint, scores: Statistics, k: int, more: int | None = None) -> Theorem:
-    """With one mask per example, `Gamma^(k+1) <= Gamma^k`: hiding more teaches more.
+    """With one mask per example, `Gamma^(k+1) <= Gamma^k`: hiding more teaches more. With `more` positions
+    in place of k + 1 it is the theorem applied several times."""
+    first, second = (
+        information.asymptotic_covariance(joint, scores, MaskLaw.uniform(joint.length, size))
+        for size in (k, k + 1 if more is None else more)
+    )
+    return covariance_falls(first, second)
 
-    The slack is the least eigenvalue of the difference of covariances, in units in which the larger is
-    one. With `more` positions in place of k + 1 it is the theorem applied several times.
-    """
-    sizes = (k, k + 1 if more is None else more)
-    laws = [MaskLaw.uniform(joint.length, size) for size in sizes]
-    known = identifiable(joint, scores, laws[0])
+
+def covariance_falls(first: information.Covariance, second: information.Covariance) -> Theorem:
+    """What Theorem 4.1.1 says of two covariances: the second is at most the first. The slack is the least
+    eigenvalue of their difference, in units in which the first is one."""
+    known = identifiable(first)
     if not known.holds:
         return Theorem("Theorem 4.1.1", (known,))
-    first, second = (np.linalg.inv(information.information(joint, scores, masks)) for masks in laws)
     return Theorem.inequality(
         "Theorem 4.1.1",
-        information.whitened_gap(first, second),
+        information.whitened_gap(first.matrix, second.matrix),
         within=1e-8,
         conditions=(known,),
         details={
-            "condition number": known.numbers["condition number"],
-            "trace before": float(np.trace(first)),
-            "trace after": float(np.trace(second)),
+            "condition number": first.condition,
+            "trace before": first.trace,
+            "trace after": second.trace,
         },
     )
 
@@ -146,11 +149,11 @@ def theorem_4_1_2(joint: Joint, scores: Statistics, masks: MaskLaw) -> Theorem:
     """`Gamma <= C I^-1`, C the Poincaré constant of block dynamics; with masks that look at the
     sequence this is Theorem 4.1.3. The slack is `1 - lambda_max(I Gamma) / C`."""
     name = "Theorem 4.1.3" if masks.looks else "Theorem 4.1.2"
-    conditions = (_connected(joint, masks), identifiable(joint, scores, masks))
+    gamma = information.asymptotic_covariance(joint, scores, masks)
+    conditions = (_connected(joint, masks), identifiable(gamma))
     if not all(condition.holds for condition in conditions):
         return Theorem(name, conditions)
     C = conditions[0].numbers["C"]
-    gamma = information.asymptotic_covariance(joint, scores, masks)
     worst = information.relative_inefficiency(information.fisher(joint, scores), gamma.matrix)
     details = {"C": C, "lambda_max(I Gamma)": worst, "condition number": gamma.condition}
     return Theorem.inequality(name, 1 - worst / C, conditions=conditions, details=details)
