@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from minicosm.worlds import Joint, MaskLaw
+from minicosm.worlds.joint.ising import spins_of
 from minicosm.worlds.joint.joint import context_sums, product_rows
 
 MOST_DENSE = 2**11
@@ -144,8 +145,6 @@ def parallel_stationary(
 
     `pi(x) ∝ exp(h . x) prod_i 2 cosh(h_i + sum_j J_ij x_j)`. It is not the world's own law.
     """
-    from minicosm.worlds.joint.ising import spins_of
-
     x = spins_of(len(h))
     field = h + x @ J
     logs = x @ h + np.logaddexp(field, -field).sum(axis=1)

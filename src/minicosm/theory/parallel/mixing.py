@@ -13,6 +13,7 @@ from scipy.special import rel_entr
 from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.joint.joint import context_sums
 
+from .information import masked_scores
 from .kernels import Kernel, block_dynamics, contexts, reversibility_error
 
 Law = Float[np.ndarray, " states"]
@@ -38,8 +39,6 @@ def conditional_covariance(
     g: Float[np.ndarray, " states"],
 ) -> float:
     """`E_{x,K} Cov(f, g | x_-K, K)`, the Dirichlet form of block dynamics (Proposition 4.1.1)."""
-    from .information import masked_scores
-
     pairs = masked_scores(joint, np.stack([f, g], axis=1), masks)
     return float(sum(weights @ (s[:, 0] * s[:, 1]) for weights, s in pairs))
 
