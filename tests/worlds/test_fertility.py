@@ -63,8 +63,8 @@ def test_posteriors_are_those_of_enumeration(q, swap, L, data):
 
 def test_samples_are_translations_of_the_right_lengths():
     world = Fertility((0.5, 0.5), swap=0.3)
-    drawn = jax.jit(jax.vmap(world.sample))(jax.random.split(jax.random.key(0), 600))
-    sources, targets = np.asarray(drawn.source), np.asarray(drawn.target)
+    drawn = jax.jit(jax.vmap(world.sample))(jax.random.split(jax.random.key(0), 300))
+    sources, targets = np.asarray(drawn.source), np.asarray(drawn.tokens)
     sizes = []
     for i in range(len(sources)):
         L, N = int(drawn.source_length[i]), int(drawn.target_length[i])
@@ -97,6 +97,7 @@ def test_phrase_lengths_in_float32_are_kept_as_they_are():
         (lambda: Fertility((1.0,), shortest=5, longest=4), "at most longest"),
         (lambda: Fertility((1.0,), source_vocab=3), "need more"),
         (lambda: Fertility((0.5, 0.5)).posterior(3, 7), "probability zero"),
+        (lambda: Fertility((1.0,)).sample(jax.random.key(0), 4), "length is 4; .* padded to 10"),
         (lambda: Fertility((1.0,)).log_prob(np.array([1, 1]), np.array([1, 1])), "different"),
     ],
 )

@@ -3,19 +3,20 @@
 import itertools
 import math
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minicosm.worlds import CliqueIsing, Ising, Joint, MaskLaw
+from minicosm.worlds.joint import random_ising
 from minicosm.worlds.joint.counterexamples import two_bits
-from minicosm.worlds.joint.ising import random_ising
 
 
 @given(st.integers(0, 20), st.integers(1, 5))
 def test_every_pair_counts_once(seed, N):
-    world = random_ising(np.random.default_rng(seed), N)
+    world = random_ising(jax.random.key(seed), N)
     weights = [
         math.exp(
             sum(world.h[i] * x[i] for i in range(N))
@@ -45,6 +46,16 @@ def test_a_lumped_clique_is_the_enumerated_one(c, free, J, h):
         for x in itertools.product((-1, 1), repeat=c)
     ]
     assert lumped.log_partition == pytest.approx(math.log(sum(map(math.exp, energies))))
+
+
+def test_samples_of_spins_follow_the_law():
+    world = CliqueIsing(3, 2, 0.5, 0.3).ising()
+    keys = jax.random.split(jax.random.key(0), 4000)
+    tokens = np.asarray(jax.jit(jax.vmap(lambda key: world.sample(key, 3)))(keys).tokens)
+    joint = world.joint()
+    expected = 4000 * joint.probabilities
+    counts = np.bincount(joint.number(tokens), minlength=8)
+    assert ((counts - expected) ** 2 / expected).sum() < 30  # chi-squared, 7 degrees
 
 
 def test_hundreds_of_spins_are_a_law():
@@ -80,6 +91,7 @@ corner = Joint([0.5, 0.25, 0.25, 0], 2, 2)
         (lambda: CliqueIsing(3, 3, -1.0, 0.0), "positive coupling"),
         (lambda: CliqueIsing(3, 3, 1.0, -0.1), "not negative"),
         (lambda: CliqueIsing(3, 3, 1.0, [0.1, 0.2, 0.3]).lumped(), "must be equal"),
+        (lambda: Ising([0], [[0]]).sample(jax.random.key(0), 2), "length is 2; .* have 1 tokens"),
         (lambda: MaskLaw.uniform(4, 0), r"k is 0; it must be a whole number in 1..4"),
         (lambda: MaskLaw.uniform(4, 5), r"k is 5; it must be a whole number in 1..4"),
         *(

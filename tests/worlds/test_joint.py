@@ -94,8 +94,8 @@ def test_a_short_hmm_and_short_brackets_are_finite_joints():
 
 def test_samples_follow_the_law():
     joint, _ = two_bits()
-    tokens = jax.jit(jax.vmap(joint.sample))(jax.random.split(jax.random.key(0), 4000))
-    counts = np.bincount(joint.number(np.asarray(tokens)), minlength=4)
+    drawn = jax.jit(jax.vmap(joint.sample))(jax.random.split(jax.random.key(0), 4000))
+    counts = np.bincount(joint.number(np.asarray(drawn.tokens)), minlength=4)
     assert counts[3] == 0
     expected = 4000 * joint.probabilities[:3]
     assert ((counts[:3] - expected) ** 2 / expected).sum() < 16  # chi-squared, 2 degrees
@@ -131,6 +131,10 @@ def test_a_law_in_float32_is_kept_as_it_is():
         (lambda: two_bits()[0].number(np.array([0, 2])), "between 0 and 1"),
         (lambda: two_bits()[0].conditional(np.array([0, 0]), np.array([1, 0])), "must be boolean"),
         (lambda: two_islands(1.0), "strictly between"),
+        (
+            lambda: two_bits()[0].sample(jax.random.key(0), 3),
+            "length is 3; sequences of this world have 2 tokens",
+        ),
     ],
 )
 def test_bad_input_is_a_sentence(make, sentence):

@@ -91,10 +91,10 @@ def test_bad_files_are_one_sentence(tmp_path):
 def test_encoding_keeps_order_and_counts_what_it_leaves(tmp_path):
     text = write(tmp_path, "abc\nabcdef\n123\nxy\n", "c\nba\nq\nabcde\n")
     pairs = encode(text, Letters(), 4)
-    assert len(pairs) == 1 and (pairs.longer, pairs.hollow, pairs.references) == (2, 1, ())
+    assert len(pairs) == 1 and (pairs.longer, pairs.empty, pairs.references) == (2, 1, ())
     pairs = encode(text, Letters(), 4, test=True)
     rows = np.arange(3)
-    assert (pairs.longer, pairs.hollow, pairs.references) == (2, 1, ("c", "ba", "abcde"))
+    assert (pairs.longer, pairs.empty, pairs.references) == (2, 1, ("c", "ba", "abcde"))
     np.testing.assert_array_equal(
         pairs.source.padded(rows, 4, 26), [[0, 1, 2, 26], [0, 1, 2, 3], [23, 24, 26, 26]]
     )

@@ -73,14 +73,14 @@ class ExactRefiner(eqx.Module):
         hit = jnp.where(tokens[:, None, None] == phrases, self.bonus, 0.0)  # T S F
         N, L = visible.sum(), memory.length
 
-        def weight(s, kind, order):
+        def weight(s: Array, kind: int, order: tuple[int, ...]) -> Array:
             """[j]: log weight of word s being this kind of phrase and starting at target position j."""
             total = jnp.asarray(self.log_phrases)[kind]
             for at, place in enumerate(order):
                 total = total + jnp.pad(hit[at:, s, place], (0, at))
             return jnp.where(jnp.arange(T) + len(order) <= N, total, -jnp.inf)
 
-        def forward(row, s):
+        def forward(row: Array, s: Array) -> tuple[Array, Array]:
             """From [j], log weight of the first s phrases having j tokens, to that of s + 1."""
             reached = jnp.full(T + 1, -jnp.inf)
             for kind, order in kinds:
@@ -89,7 +89,7 @@ class ExactRefiner(eqx.Module):
                 reached = jnp.logaddexp(reached, moved)
             return jnp.where(s < L, reached, row), row
 
-        def backward(row, s):
+        def backward(row: Array, s: Array) -> tuple[Array, Array]:
             """From [j], log weight of phrases s + 1.. filling the target from j on, to that of s.."""
             reached = jnp.full(T + 1, -jnp.inf)
             for kind, order in kinds:
@@ -104,7 +104,7 @@ class ExactRefiner(eqx.Module):
         _, before = jax.lax.scan(forward, first, jnp.arange(S))
         _, after = jax.lax.scan(backward, last, jnp.arange(S), reverse=True)
 
-        def places(s):
+        def places(s: Array) -> Array:
             """[j, o]: log weight of y_j being token o of phrase s."""
             columns = [jnp.full(T, -jnp.inf)] * F
             for kind, order in kinds:

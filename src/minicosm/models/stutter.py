@@ -1,6 +1,6 @@
 """Stuttering, and what attention says about neighbours that stutter (Section 4.2.4).
 
-Arrays are batched over rows and padded behind `lengths`. A pair is a position i with its neighbour
+Arrays are batched over rows and padded after `lengths`. A pair is a position i with its neighbour
 i + 1, both inside the length; it stutters if its two tokens are equal.
 """
 
@@ -18,7 +18,7 @@ TOP = (1, 2)  # the k of "among the k most attended positions"
 
 
 class Spread(NamedTuple):
-    """Mean and standard deviation (that of the pairs seen, no correction) over so many pairs.
+    """Mean and standard deviation (that of the pairs seen, no correction) over that many pairs.
 
     Without pairs, mean and deviation are not numbers.
     """

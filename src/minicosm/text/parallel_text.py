@@ -98,7 +98,7 @@ class ParallelText:
 
 
 def batched(pairs: Iterator[tuple[str, str]], size: int = 10_000) -> Iterator[tuple[list, list]]:
-    """Sources and targets of so many pairs at a time."""
+    """Sources and targets of `size` pairs at a time."""
     while chunk := list(islice(pairs, size)):
         yield [source for source, _ in chunk], [target for _, target in chunk]
 

@@ -115,7 +115,7 @@ def train_sentencepiece(
     except RuntimeError as error:
         said = str(error).strip().rpartition("] ")[2] or "no reason given"
         raise ValueError(
-            f"vocab is {vocab}; SentencePiece cannot learn so many pieces from {text.source} and "
+            f"vocab is {vocab}; SentencePiece cannot learn that many pieces from {text.source} and "
             f"{text.target}: {said}"
         ) from None
     return SentencePiece(written.getvalue())

@@ -18,7 +18,7 @@ WIDTHS = (16, 32, 64, 128)
 
 
 class Ragged(NamedTuple):
-    """Rows of different lengths behind each other: row i is `tokens[starts[i] : starts[i + 1]]`."""
+    """Rows of different lengths, one after the other: row i is `tokens[starts[i] : starts[i + 1]]`."""
 
     tokens: Int[np.ndarray, " total"]
     starts: Int[np.ndarray, " rows_and_one"]
@@ -34,7 +34,7 @@ class Ragged(NamedTuple):
         return np.diff(self.starts).astype(np.int32)
 
     def padded(self, rows: Int[np.ndarray, " n"], width: int, pad: int) -> Int[np.ndarray, "n w"]:
-        """These rows, `width` wide, with `pad` behind their ends."""
+        """These rows, `width` wide, with `pad` after their ends."""
         place = np.arange(width)
         inside = place < self.lengths[rows][:, None]
         at = np.where(inside, self.starts[rows][:, None] + place, 0)
@@ -49,7 +49,7 @@ class TokenPairs:
     target: Ragged
     vocab: int
     longer: int  # pairs with more tokens than `longest`: skipped, or cut
-    hollow: int  # pairs with a side that has no token at all: skipped
+    empty: int  # pairs with a side that has no token at all: skipped
     references: tuple[str, ...]  # the targets as text, to test
 
     def __len__(self) -> int:
@@ -66,12 +66,12 @@ def encode(
     """
     check_count("longest", longest)
     flat, lengths = (array("i"), array("i")), (array("i"), array("i"))
-    longer, hollow, references = 0, 0, []
+    longer, empty, references = 0, 0, []
     for sources, targets in batched(text.pairs()):
         encoded = zip(subwords.encode(sources), subwords.encode(targets), targets, strict=True)
         for *pair, reference in encoded:
             fits = max(map(len, pair)) <= longest
-            longer, hollow = longer + (not fits), hollow + (not all(pair))
+            longer, empty = longer + (not fits), empty + (not all(pair))
             if not all(pair) or not (fits or test):
                 continue
             for side, tokens in enumerate(pair):
@@ -84,7 +84,7 @@ def encode(
             f"no pair of {text.source} and {text.target} has at most {longest} tokens on both sides"
         )
     source, target = (Ragged.of(flat[side], lengths[side]) for side in (0, 1))
-    return TokenPairs(source, target, subwords.vocab, longer, hollow, tuple(references))
+    return TokenPairs(source, target, subwords.vocab, longer, empty, tuple(references))
 
 
 class Bucket(NamedTuple):

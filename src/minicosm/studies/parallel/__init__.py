@@ -6,14 +6,12 @@ from .claims import masking  # noqa: F401
 from .claims import adaptive  # noqa: F401
 from .claims import estimation  # noqa: F401
 from .claims import chains  # noqa: F401
-from .claims import parallel  # noqa: F401
+from .claims import steps  # noqa: F401
 from .claims import modes  # noqa: F401
-from .claims import printed  # noqa: F401
 from .claims import other_worlds  # noqa: F401
 from .claims import refinement  # noqa: F401
-from .claims import refinement_choices  # noqa: F401
+from .claims import choices  # noqa: F401
 from .claims import stutter  # noqa: F401
-from .claims import dependence  # noqa: F401
 from .claims import text  # noqa: F401
 
 # isort: on

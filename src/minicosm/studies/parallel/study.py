@@ -1,19 +1,49 @@
-"""The study's name and source."""
+"""The study's name, its source, its main findings and the misprints of the source."""
 
 from minicosm.lab import Study
 
+THESIS = "Y. Li's thesis"
+
 STUDY = Study(
-    name="parallel-decoding",
+    name="parallel",
     title="Masked pseudolikelihood, block dynamics and parallel decoding",
     source=(
-        "Y. Li, A. Kirchmeyer, A. Mehta, Y. Qin, B. Dadachev, K. Papineni, S. Kumar, A. Risteski: Promises "
-        "and pitfalls of generative masked language modeling. ICML 2024; Chapter 4 of Y. Li's thesis"
+        "Y. Li: PhD thesis, Chapter 4; from Y. Li, A. Kirchmeyer, A. Mehta, Y. Qin, B. Dadachev, K. "
+        "Papineni, S. Kumar, A. Risteski: Promises and pitfalls of generative masked language modeling. "
+        "ICML 2024"
     ),
     about=(
         "A masked language model learns how hidden positions follow from the others and generates by "
         "running a Markov chain built from what it learned. In laws that can be written out, both are "
         "exact: how much a masked example teaches, how fast the chain mixes, what a Transformer that "
         "decodes all positions at once can do and what it cannot. Every theorem is run on Ising worlds "
-        "and others, beside the statements that are wrong as printed."
+        "and others; translators that refine all positions at once are trained in a world of phrases."
     ),
+    headlines=(
+        "parallel/figure-4.2",
+        "parallel/theorem-4.1.2",
+        "parallel/corollary-4.1.1",
+        "parallel/figure-4.3",
+        "parallel/exact-stutter",
+        "parallel/near-token-by-token",
+    ),
+    misprints=(
+        "Definition 4.1.1: the Fisher information is printed as the covariance of the gradient of "
+        "p_theta; it is that of the gradient of log p_theta.",
+        "Lemma 4.3.1: the list of states has (0, 0) twice; the last is (1, 1).",
+        "Proposition 4.3.3: p(y) > e^(2 J_0) p(z) for y in R_-1 is >=, as its proof has it; a clique of "
+        "two spins, one without a field, gives equality.",
+        "Proposition 4.1.4, as first stated: the last terms of the denominator of c_R1 are e^(2 J_0) + "
+        "2^|C| - 2, as in its restatement in Section 4.3.6.",
+        "Equation 4.49 and the lines after it: 2|C| - 2 is 2^|C| - 2, as in Section 4.3.6; the bounds "
+        "that follow use 2^|C|.",
+        "Proof of Corollary 4.1.1: the last term of (-1 + |C|/4)^2 is |C|^2 / 16, printed |C|^2 / 4; the "
+        "line after it follows either way.",
+        "Equations 4.31 and 4.38: L_PL is the loss on the sample, with a hat, as in Corollary 4.3.2 and "
+        "in Step 4.",
+        "Proof of Corollary 4.3.1: epsilon is sqrt(2^(N-1) |Omega|^N / (m delta)), printed with 2^(3N-1); "
+        "the corollary has the right bound.",
+        "Proof of Lemma 4.3.6: the m of 1 / (4 epsilon^2 m) is n, as in the line after it.",
+    ),
+    aliases=("parallel-decoding",),
 )

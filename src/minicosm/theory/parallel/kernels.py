@@ -1,4 +1,4 @@
-"""Markov chains on all sequences, as dense matrices (Section 3.3 of Chapter 4's samplers).
+"""Markov chains on all sequences, as dense matrices.
 
 As in the source, and unlike the transition matrices of worlds, a kernel is row-stochastic:
 `P[x, y]` is the probability of moving from x to y. States are numbered as in `Joint`.
@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from minicosm.worlds import Joint, MaskLaw
+from minicosm.worlds.joint.ising import spins_of
 from minicosm.worlds.joint.joint import context_sums, product_rows
 
 MOST_DENSE = 2**11
@@ -144,8 +145,6 @@ def parallel_stationary(
 
     `pi(x) ∝ exp(h . x) prod_i 2 cosh(h_i + sum_j J_ij x_j)`. It is not the world's own law.
     """
-    from minicosm.worlds.joint.ising import spins_of
-
     x = spins_of(len(h))
     field = h + x @ J
     logs = x @ h + np.logaddexp(field, -field).sum(axis=1)
@@ -211,3 +210,13 @@ def evolve(
     for _ in range(steps):
         laws.append(laws[-1] @ P)
     return np.stack(laws)
+
+
+def fixed_block(joint: Joint, mask: Bool[np.ndarray, " N"]) -> Kernel:
+    """Resample one block that is chosen beforehand, `x_K ~ p(. | x_-K)`."""
+    check_dense(len(joint.probabilities))
+    members = contexts(joint, mask)
+    p = joint.probabilities[members]
+    P = np.zeros((len(joint.probabilities),) * 2)
+    P[members[:, :, None], members[:, None, :]] = (p / p.sum(axis=1, keepdims=True))[:, None]
+    return P

@@ -1,5 +1,6 @@
 """How fast a reversible chain forgets: Dirichlet form, Poincaré and entropy constants."""
 
+from collections.abc import Iterator
 from math import inf, log
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from scipy.special import rel_entr
 from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.joint.joint import context_sums
 
+from .information import masked_scores
 from .kernels import Kernel, block_dynamics, contexts, reversibility_error
 
 Law = Float[np.ndarray, " states"]
@@ -37,8 +39,6 @@ def conditional_covariance(
     g: Float[np.ndarray, " states"],
 ) -> float:
     """`E_{x,K} Cov(f, g | x_-K, K)`, the Dirichlet form of block dynamics (Proposition 4.1.1)."""
-    from .information import masked_scores
-
     pairs = masked_scores(joint, np.stack([f, g], axis=1), masks)
     return float(sum(weights @ (s[:, 0] * s[:, 1]) for weights, s in pairs))
 
@@ -136,7 +136,7 @@ def conditional_kl(r: Law, q: Law, masks: MaskLaw, vocab: int) -> float:
     return float(sum(w @ v for w, v in _log_ratios(r, q, masks, vocab)))
 
 
-def _log_ratios(r: Law, q: Law, masks: MaskLaw, vocab: int):
+def _log_ratios(r: Law, q: Law, masks: MaskLaw, vocab: int) -> Iterator[tuple[Law, Law]]:
     """For every mask, `r P(K | .)` and `log(r(x_K | x_-K, K) / q(x_K | x_-K, K))`, zero where r is."""
     safe = np.where(r > 0, r, 1) / np.where(r > 0, q, 1)
     for mask, law in masks.items(len(r)):

@@ -5,6 +5,8 @@ output. Head i copies token i into slot i at every position. One hidden unit per
 is 1 iff the input is tau and the position j, and adds the wanted logits to the output.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import numpy as np
@@ -112,7 +114,7 @@ def predict_all(
 
 
 @eqx.filter_jit
-def _predict(model, tokens):
+def _predict(model: Any, tokens: Any) -> Any:
     return jax.vmap(lambda row: model.predict(model.embed(row)))(tokens)
 
 

@@ -1,4 +1,4 @@
-"""A clique of spins with one coupling beside free spins: two modes, at any size."""
+"""A clique of spins with one coupling, and free spins: two modes, at any size."""
 
 from typing import Any, NamedTuple
 

@@ -3,11 +3,13 @@
 from typing import Any
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PRNGKeyArray
 
 from ..arrays import AnyArray, check_count
-from .joint import Joint, all_sequences, check_states
+from .joint import Joint, JointSample, all_sequences, check_own_length, check_states
 
 LUMPED = (
     "; a clique of equal spins can be treated by `CliqueIsing(...).lumped()`, whatever its size"
@@ -63,6 +65,15 @@ class Ising(eqx.Module):
         check_states(2, self.length, LUMPED)
         return Joint.from_weights(self.energy(spins_of(self.length)), 2, self.length)
 
+    def sample(self, key: PRNGKeyArray, length: int | None = None) -> JointSample:
+        """One configuration, as tokens."""
+        check_own_length(length, self.length)
+        check_states(2, self.length, LUMPED)
+        x = jnp.asarray(spins_of(self.length))
+        energy = x @ jnp.asarray(self.h) + jnp.sum((x @ jnp.asarray(self.J)) * x, axis=-1) / 2
+        state = jax.random.categorical(key, energy)
+        return JointSample(jnp.asarray(all_sequences(2, self.length))[state])
+
     def statistics(self) -> Float[np.ndarray, "states d"]:
         """`T(x) = (x_1, ..., x_N, x_1 x_2, x_1 x_3, ...)` of every configuration."""
         return pairwise_statistics(self.length)
@@ -97,8 +108,10 @@ def pairwise_statistics(length: int) -> Float[np.ndarray, "states d"]:
 
 
 def random_ising(
-    rng: np.random.Generator, length: int, *, field: float = 0.5, coupling: float = 0.5
+    key: PRNGKeyArray, length: int, *, field: float = 0.5, coupling: float = 0.5
 ) -> Ising:
     """Normal fields and couplings with these deviations."""
-    J = np.triu(rng.normal(size=(length, length)) * coupling, 1)
-    return Ising(rng.normal(size=length) * field, J + J.T)
+    check_count("length", length)
+    drawn = np.asarray(jax.random.normal(key, (length + 1, length)), np.float64)
+    J = np.triu(drawn[1:] * coupling, 1)
+    return Ising(drawn[0] * field, J + J.T)

@@ -1,7 +1,7 @@
 """Any law over short sequences, written out: a probability for every sequence."""
 
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -29,6 +29,18 @@ def check_states(vocab: int, length: int, hint: str = "") -> int:
             f"{MOST_STATES} are written out{hint}"
         )
     return vocab**length
+
+
+class JointSample(NamedTuple):
+    """One sequence."""
+
+    tokens: Int[Array, " N"]
+
+
+def check_own_length(length: int | None, own: int) -> None:
+    """Raise unless the length asked for is the only one that a world has."""
+    if length is not None and length != own:
+        raise ValueError(f"length is {length}; sequences of this world have {own} tokens")
 
 
 class Joint(eqx.Module):
@@ -113,13 +125,15 @@ class Joint(eqx.Module):
         p = float(self.probabilities[self.number(check_tokens(tokens, None, self.vocab)[0])])
         return math.log(p) if p > 0 else -math.inf
 
-    def sample(self, key: PRNGKeyArray) -> Int[Array, " N"]:
-        """One sequence, by inverting the cumulative law."""
-        steps = jnp.asarray(np.cumsum(self.probabilities) / self.probabilities.sum())
+    def sample(self, key: PRNGKeyArray, length: int | None = None) -> JointSample:
+        """One sequence, by inverting the cumulative law; it has the law's own length."""
+        check_own_length(length, self.length)
+        p = jnp.asarray(self.probabilities)
+        steps = jnp.cumsum(p) / jnp.sum(p)
         u = jax.random.uniform(key, (), steps.dtype)
-        last = int(np.flatnonzero(self.probabilities)[-1])  # rounding must not go beyond it
+        last = jnp.max(jnp.where(p > 0, jnp.arange(p.size), 0))  # rounding must not go beyond it
         state = jnp.minimum(jnp.searchsorted(steps, u, side="right"), last)
-        return jnp.asarray(self.states)[state]
+        return JointSample(jnp.asarray(self.states)[state])
 
     def conditional(
         self, tokens: Int[AnyArray, " N"], mask: Bool[np.ndarray, " N"]

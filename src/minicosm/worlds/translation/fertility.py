@@ -6,18 +6,23 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..arrays import check_count, check_distribution, parameter
 
 
 class Translation(NamedTuple):
-    """One source with its target, padded behind their ends with the ids `vocab` of each side."""
+    """One source with its target, padded after their ends with the ids `vocab` of each side."""
 
-    source: Int[Array, " L"]
-    source_length: Int[Array, ""]
-    target: Int[Array, " T"]
-    target_length: Int[Array, ""]
+    source: Int[Array, "*batch L"]
+    source_length: Int[Array, "*batch"]
+    target: Int[Array, "*batch T"]
+    target_length: Int[Array, "*batch"]
+
+    @property
+    def tokens(self) -> Int[Array, "*batch T"]:
+        """The target: what is generated."""
+        return self.target
 
 
 class PhrasePosterior(NamedTuple):
@@ -92,20 +97,30 @@ class Fertility(eqx.Module):
             straight.append(((1, 0), both * self.swap))
         return straight
 
-    def sample(self, key: PRNGKeyArray) -> Translation:
-        """Draw a source and its target."""
+    def sample(self, key: PRNGKeyArray, length: int | None = None) -> Translation:
+        """Draw a source and its target, which is padded to `longest_target` tokens."""
+        if length is not None and length != self.longest_target:
+            raise ValueError(
+                f"length is {length}; targets of this world are padded to {self.longest_target} tokens"
+            )
         size, words, phrases, turns = jax.random.split(key, 4)
-        length = jax.random.randint(size, (), self.shortest, self.longest + 1)
+        words_in = jax.random.randint(size, (), self.shortest, self.longest + 1)
         source = jax.random.permutation(words, self.source_vocab)[: self.longest]
-        real = jnp.arange(self.longest) < length
+        real = jnp.arange(self.longest) < words_in
         lengths = 1 + jax.random.categorical(
             phrases, jnp.log(jnp.asarray(self.q)), shape=(self.longest,)
         )
         turned = jax.random.uniform(turns, (self.longest,)) < self.swap
-        return self._join(source, jnp.where(real, lengths, 0), turned, length)
+        return self._join(source, jnp.where(real, lengths, 0), turned, words_in)
 
-    def _join(self, source, lengths, turned, length) -> Translation:
-        """The target of phrases of these lengths (0 behind the end of the source)."""
+    def _join(
+        self,
+        source: Int[Array, " L"],
+        lengths: Int[Array, " L"],
+        turned: Bool[Array, " L"],
+        words_in: Int[Array, ""],
+    ) -> Translation:
+        """The target of phrases of these lengths (0 after the end of the source)."""
         F = self.phrase
         place = jnp.arange(F)
         order = jnp.where((turned & (lengths == 2))[:, None] & (place < 2), 1 - place, place)
@@ -113,8 +128,8 @@ class Fertility(eqx.Module):
         at = jnp.where(place < lengths[:, None], begin[:, None] + place, self.longest_target)
         target = jnp.full(self.longest_target + 1, self.vocab, jnp.int32)
         target = target.at[at].set(source[:, None] * F + order)[:-1]
-        shown = jnp.where(jnp.arange(self.longest) < length, source, self.source_vocab)
-        return Translation(shown, length, target, lengths.sum())
+        shown = jnp.where(jnp.arange(self.longest) < words_in, source, self.source_vocab)
+        return Translation(shown, words_in, target, lengths.sum())
 
     # -- exact questions, by a recursion over (source index, target position) ------------------
 
@@ -184,7 +199,7 @@ class Fertility(eqx.Module):
         target: Int[np.ndarray, "n T"],
         lengths: Int[np.ndarray, " n"],
     ) -> Float[np.ndarray, " n"]:
-        """`log P(target | source)` of many pairs, padded behind their ends by anything; -inf where a
+        """`log P(target | source)` of many pairs, padded after their ends by anything; -inf where a
         target is no translation."""
         source, target = np.asarray(source), np.asarray(target)
         n, T = target.shape

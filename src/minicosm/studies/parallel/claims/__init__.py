@@ -1,1 +1,1 @@
-"""Claims of the study, by subject."""
+"""Claims, grouped as in the source."""

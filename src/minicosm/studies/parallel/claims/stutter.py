@@ -1,34 +1,35 @@
-"""Why refinement stutters, and when: trained decoders beside the exact ones of the fertility world."""
+"""Why refinement stutters, and what attention says about it: Sections 4.2.3 and 4.2.4, Tables 4.4 and 4.5,
+in the fertility world."""
 
 from typing import Any
 
-from minicosm.lab import Estimate, Outcome, Table
+import numpy as np
 
-from ...common.checks import Results
-from ...common.statistics import all_above, all_within
-from ..figures.refinement import stutter_figure
-from ..readings import DATA, after, of_seeds
-from ..study import STUDY
-from .refinement_trials import (
-    BLIND,
-    EVERY,
-    EXACT,
-    EXACT_WORLDS,
-    MARGIN,
-    UNLEARNED,
-    if_learned,
-    points,
-    searched,
-    share,
-    translators,
+from minicosm.lab import (
+    Cell,
+    Estimate,
+    Outcome,
+    Results,
+    Table,
+    all_above,
+    all_below,
+    all_of,
+    all_within,
+    least,
+    percent,
 )
-from .trials import PAPER
+
+from ..figures.refinement import attention_figure, stutter_figure
+from ..readings import after, if_learned, neighbours, of_seeds, points, refiners, searched
+from ..study import STUDY, THESIS
+from ..trials import DATA, EXACT, MARGINALS, OPEN, every_translator, open_and_exact, refining
+from .refinement import MARGIN, UNLEARNED
 
 
 @STUDY.claim(
-    id="refinement/stutter",
+    id="parallel/stutter",
     title="Refinement stutters at least twice as often",
-    source=f"{PAPER}, Section 4.2.3, in the fertility world",
+    source=f"{THESIS}, Section 4.2.3, in the fertility world",
     statement=(
         "In what refinement decodes in four passes, a token repeats the one before it at least twice as "
         "often as in what is decoded token by token, on all data."
@@ -38,30 +39,51 @@ from .trials import PAPER
         "95% interval (distilled, peaked, undistilled) lies above 0: holds; one below: fails; otherwise "
         "undecided." + UNLEARNED
     ),
-    trials=EVERY,
+    trials=every_translator,
     figure=stutter_figure,
     kind="experiment",
 )
 @if_learned
 def stutter(results: Results) -> Outcome:
-    over, lines = {}, []
+    over: dict[str, Estimate] = {}
+    lines: list[tuple[Cell, ...]] = []
     for data in DATA:
         refined, causal = after(results, data, 4, "stutter"), searched(results, data, "stutter")
         over[data] = Estimate.of(refined - 2 * causal)
         one = Estimate.of(after(results, data, 1, "stutter"))
         lines.append((data, one, Estimate.of(refined), Estimate.of(causal)))
     columns = ("data", "refinement, 1 pass", "refinement, 4 passes", "token by token")
-    return Outcome(
-        all_above(over.values()),
-        {f"refinement less twice token by token, {data}": value for data, value in over.items()},
-        (Table("repeats per 1000 tokens, before clean-up", columns, tuple(lines)),),
+    table = Table("repeats per 1000 tokens, before clean-up", columns, tuple(lines))
+    return all_of(
+        all_above("refinement less twice token by token", over),
+        tables=(table, _scores_table(results)),
     )
 
 
+def _scores_table(results: Results) -> Table:
+    """What comes out of four passes if the tokens alone choose the hypothesis, or the length too; and the
+    entropy that the exact marginals have at the chosen length and at the true one, summed over positions."""
+    lines: list[tuple[Cell, ...]] = []
+    for arm in refiners(results):
+        left = [Estimate.of(of_seeds(results, arm, n)) for n in ("entropy", "entropy_given_length")]
+        for score, row in (("tokens", ("passes", "4")), ("length and tokens", ("joint",))):
+            valid, length, repeats = (
+                of_seeds(results, arm, *row, name) for name in ("valid", "length", "stutter")
+            )
+            entropies = left if score == "tokens" else (None, None)
+            cells = (percent(valid), Estimate.of(length), Estimate.of(repeats), *entropies)
+            lines.append((arm, score, *cells))
+    columns = (
+        "decoder", "chosen by", "valid (per cent)", "mean length", "repeats per 1000 tokens",
+        "nats open at the chosen length", "at the true length",
+    )  # fmt: skip
+    return Table("the score of hypotheses, four passes", columns, tuple(lines))
+
+
 @STUDY.claim(
-    id="refinement/stutter-given-length",
+    id="parallel/stutter-given-length",
     title="Given the length, refinement stutters at least twice as often",
-    source=f"added to {PAPER}, Section 4.2.3, in the fertility world",
+    source=f"added to {THESIS}, Section 4.2.3, in the fertility world",
     statement=(
         "Given the true length, four passes repeat a token at more than twice the share of neighbouring "
         "pairs at which decoding token by token does, where the length leaves the target open."
@@ -71,102 +93,53 @@ def stutter(results: Results) -> Outcome:
         "intervals (peaked, undistilled) lie above 0: holds; one below: fails; otherwise undecided."
         + UNLEARNED
     ),
-    trials=EVERY,
+    trials=every_translator,
     kind="experiment",
 )
 @if_learned
 def stutter_given_length(results: Results) -> Outcome:
     over = {
         data: points(
-            after(results, data, 4, "told_stutter"), 2 * searched(results, data, "stutter_share")
+            after(results, data, 4, "given_length_stutter"),
+            2 * searched(results, data, "stutter_share"),
         )
-        for data in EXACT_WORLDS
+        for data in OPEN
     }
-    named = {f"refinement less twice token by token, {data}": value for data, value in over.items()}
-    return Outcome(all_above(over.values()), named)
+    return all_above("refinement less twice token by token", over)
 
 
 @STUDY.claim(
-    id="refinement/certain-lengths",
-    title="Of several lengths, the score picks one that leaves little to guess",
-    source=f"added to {PAPER}, Section 4.2.1, in the fertility world",
-    statement=(
-        "The best of five hypotheses has a length at which the exact marginals of the tokens have less "
-        "entropy than at the target's true length: this is how refinement avoids stuttering there."
-    ),
-    criterion=(
-        "Entropy summed over positions, true length less chosen length, seed by seed, peaked and "
-        "undistilled: both 95% intervals above 0: holds; one below: fails; otherwise undecided."
-        + UNLEARNED
-    ),
-    trials=translators(*EXACT_WORLDS, exact=EXACT_WORLDS),
-    kind="experiment",
-)
-@if_learned
-def certain_lengths(results: Results) -> Outcome:
-    numbers: dict[str, Any] = {}
-    gains = []
-    for data in EXACT_WORLDS:
-        chosen, true = (of_seeds(results, data, name) for name in ("entropy", "entropy_told"))
-        gains.append(Estimate.of(true - chosen))
-        numbers |= {
-            f"nats less, {data}": gains[-1],
-            f"nats at the true length, {data}": float(true.mean()),
-            f"lengths chosen that are impossible, {data}": int(
-                of_seeds(results, data, "impossible").sum()
-            ),
-        }
-    return Outcome(all_above(gains), numbers, (_scores_table(results),))
-
-
-def _scores_table(results: Results) -> Table:
-    """What comes out of four passes if the tokens alone choose the hypothesis, or the length too."""
-    lines: list[tuple] = []
-    for arm in results:
-        for score, row in (("tokens", ("passes", "4")), ("length and tokens", ("joint",))):
-            valid, length, repeats = (
-                of_seeds(results, arm, *row, name) for name in ("valid", "length", "stutter")
-            )
-            lines.append((arm, score, share(valid), Estimate.of(length), Estimate.of(repeats)))
-    columns = ("decoder", "chosen by", "valid (per cent)", "mean length", "repeats per 1000 tokens")
-    return Table("the score of hypotheses, four passes", columns, tuple(lines))
-
-
-@STUDY.claim(
-    id="refinement/stutter-is-bayes",
+    id="parallel/stutter-is-bayes",
     title="Trained decoders stutter as much as exact ones",
-    source=f"added to {PAPER}, Section 4.2.4, in the fertility world",
+    source=f"added to {THESIS}, Section 4.2.4, in the fertility world",
     statement=(
         "Given the true length, one pass of a trained decoder repeats a token at the same share of "
-        "neighbouring pairs as the exact product decoder on the same sources, about 0.10 and 0.19."
+        "neighbouring pairs as the exact product decoder on the same sources."
     ),
     criterion=(
         "Peaked and undistilled: trained less exact, seed by seed: all 95% intervals within 0.05: holds; one "
         "outside: fails; otherwise undecided." + UNLEARNED
     ),
-    trials=translators(*EXACT_WORLDS, exact=EXACT_WORLDS),
+    trials=open_and_exact,
     kind="experiment",
 )
 @if_learned
 def stutter_is_bayes(results: Results) -> Outcome:
-    numbers: dict[str, Estimate] = {}
-    away = []
-    for data in EXACT_WORLDS:
-        trained = after(results, data, 1, "told_stutter")
-        exact = after(results, BLIND.format(data), 1, "told_stutter")
-        away.append(Estimate.of(trained - exact))
-        numbers |= {
-            f"trained less exact, {data}": away[-1],
-            f"share of pairs, trained, {data}": Estimate.of(trained),
-            f"share of pairs, exact, {data}": Estimate.of(exact),
-        }
-    return Outcome(all_within(away, 0.05), numbers)
+    apart: dict[str, Estimate] = {}
+    shares: dict[str, Estimate] = {}
+    for data in OPEN:
+        trained = after(results, data, 1, "given_length_stutter")
+        exact = after(results, MARGINALS[data], 1, "given_length_stutter")
+        apart[data] = Estimate.of(trained - exact)
+        shares[f"share of pairs, trained, {data}"] = Estimate.of(trained)
+        shares[f"share of pairs, exact, {data}"] = Estimate.of(exact)
+    return all_of(all_within("trained less exact", apart, 0.05), numbers=shares)
 
 
 @STUDY.claim(
-    id="refinement/one-pass-is-bayes",
+    id="parallel/one-pass-is-bayes",
     title="One trained pass comes close to the best product law",
-    source=f"added to {PAPER}, Propositions 4.1.3 and 4.3.5, in the fertility world",
+    source=f"added to {THESIS}, Section 4.3.9, Propositions 4.1.3 and 4.3.5, in the fertility world",
     statement=(
         "Given the true length and random tokens, one pass of a trained decoder predicts each token nearly "
         "as the exact marginals do: no pass can predict better."
@@ -176,27 +149,142 @@ def stutter_is_bayes(results: Results) -> Outcome:
         "exact less trained, seed by seed. All 95% intervals below 0.1 and below 5 points: holds; one "
         "above: fails; otherwise undecided." + UNLEARNED
     ),
-    trials=translators(*EXACT_WORLDS, exact=EXACT_WORLDS),
+    trials=open_and_exact,
     kind="experiment",
 )
 @if_learned
 def one_pass(results: Results) -> Outcome:
-    numbers: dict[str, Any] = {}
-    over, within = False, True
-    for data in EXACT_WORLDS:
-        away = Estimate.of(of_seeds(results, data, "law_tv"))
-        behind = points(
+    away = {data: Estimate.of(of_seeds(results, data, "law_tv")) for data in OPEN}
+    fewer = {
+        data: points(
             of_seeds(results, data, "marginal_accuracy"),
             of_seeds(results, data, "one_pass_accuracy"),
         )
-        noise = Estimate.of(of_seeds(results, EXACT.format(data), "law_tv"))
-        exact = Estimate.of(of_seeds(results, data, "posterior_tv"))
-        numbers |= {
-            f"total variation to the marginals, {data}": away,
-            f"right tokens behind, in points, {data}": behind,
-            f"total variation to the posterior given the noise, {data}": exact,
-            f"total variation between the two exact laws, {data}": noise,
-        }
-        over = over or away.low > 0.1 or behind.low > MARGIN
-        within = within and away.high < 0.1 and behind.high < MARGIN
-    return Outcome("fails" if over else "holds" if within else "undecided", numbers)
+        for data in OPEN
+    }
+    shown = {
+        f"total variation to the posterior given the noise, {data}": Estimate.of(
+            of_seeds(results, data, "posterior_tv")
+        )
+        for data in OPEN
+    } | {
+        f"total variation between the two exact laws, {data}": Estimate.of(
+            of_seeds(results, EXACT[data], "law_tv")
+        )
+        for data in OPEN
+    }
+    return all_of(
+        all_below("total variation to the marginals", away, 0.1),
+        all_below("right tokens fewer, in points", fewer, MARGIN),
+        numbers=shown,
+    )
+
+
+# -- Tables 4.4 and 4.5 ------------------------------------------------------------------------------
+
+PAIRS = 30  # stuttering pairs that a seed must have to be judged
+SELF = ("attention min", "attention mean", "attention max")
+CROSS = ("tv mean", "cosine mean")
+FREE, GIVEN = (
+    "attention",
+    "attention_given_length",
+)  # hypotheses of the best length, of the true one
+WHICH = {
+    FREE: "In the best of five hypotheses",
+    GIVEN: "In what is decoded with the true length given",
+}
+ENOUGH = "averaged over seeds, for data of the three with at least 30 repeats in every seed"
+
+
+def _judged(results: Results, of: str) -> list[str]:
+    """Data with enough stuttering pairs in every seed."""
+    pairs = {
+        data: neighbours(results, data, of, "cross", "tv mean")[0][:, 2].tolist() for data in DATA
+    }
+    return [data for data, counts in pairs.items() if least(counts) >= PAIRS]
+
+
+def _attention_table(results: Results, of: str, kind: str, measures: tuple[str, ...]) -> Table:
+    lines: list[tuple[Cell, ...]] = []
+    for data in DATA:
+        found = [neighbours(results, data, of, kind, measure) for measure in measures]
+        for group, name in enumerate(("at repeats", "elsewhere")):
+            means = [pair[group][:, 0] for pair in found]
+            pairs = int(found[0][group][:, 2].sum())
+            cells = [Estimate.of(mean) if np.isfinite(mean).all() else None for mean in means]
+            lines.append((data, name, pairs, *cells))
+    columns = ("data", "pairs", "number of pairs", *measures)
+    given = ", true length given" if of == GIVEN else ""
+    return Table(f"last decoder layer, {kind}-attention{given}", columns, tuple(lines))
+
+
+@STUDY.claim(
+    id="parallel/table-4.4",
+    title="Neighbours that repeat attend to one another as others do",
+    source=f"{THESIS}, Section 4.2.4, Table 4.4, in the fertility world",
+    statement=(
+        f"{WHICH[FREE]}, in the last decoder layer, the attention between two neighbouring positions (least, "
+        "mean and largest over heads and directions) is the same where the two tokens are equal and where "
+        "not."
+    ),
+    criterion=(
+        f"Difference of the means in pooled standard deviations of pairs, {ENOUGH}: all 95% intervals "
+        "within 1: holds; one outside: fails; otherwise, or without such data, undecided."
+        + UNLEARNED
+    ),
+    trials=refining,
+    kind="experiment",
+)
+@if_learned
+def table_4_4(results: Results) -> Outcome:
+    found: dict[str, Estimate] = {}
+    for data in _judged(results, FREE):
+        for measure in SELF:
+            there, elsewhere = neighbours(results, data, FREE, "self", measure)
+            weights = np.stack([there[:, 2], elsewhere[:, 2]])
+            variances = np.stack([there[:, 1] ** 2, elsewhere[:, 1] ** 2])
+            pooled = np.sqrt((weights * variances).sum(axis=0) / weights.sum(axis=0))
+            found[f"{measure}, {data}"] = Estimate.of((there[:, 0] - elsewhere[:, 0]) / pooled)
+    columns = (*SELF, "top-1", "top-2")
+    tables = tuple(_attention_table(results, of, "self", columns) for of in WHICH)
+    return all_of(all_within("pooled deviations apart", found, 1.0), tables=tables)
+
+
+def _table_4_5(of: str) -> Any:
+    @if_learned
+    def check(results: Results) -> Outcome:
+        found: dict[str, Estimate] = {}
+        for data in _judged(results, of):
+            for measure in CROSS:
+                there, elsewhere = neighbours(results, data, of, "cross", measure)
+                found[f"{measure}, {data}"] = Estimate.of(1 - there[:, 0] / elsewhere[:, 0])
+        parts = ("min", "mean", "max")
+        names = tuple(f"{kind} {part}" for kind in ("tv", "cosine") for part in parts)
+        table = _attention_table(results, of, "cross", (*names, "top-1", "top-2"))
+        return all_of(all_above("closer by", found, 0.15), tables=(table,))
+
+    return check
+
+
+for name, of, title in (
+    ("", FREE, "Neighbours that repeat look at more similar places of the source"),
+    ("-given-length", GIVEN, "The same with the true length given, where repeats are many"),
+):
+    STUDY.claim(
+        id=f"parallel/table-4.5{name}",
+        title=title,
+        source=f"{THESIS}, Section 4.2.4, Table 4.5, in the fertility world",
+        statement=(
+            f"{WHICH[of]}, in the last decoder layer, what two neighbouring positions attend to in the "
+            "source is closer, in mean total variation and cosine distance over heads, where the two tokens "
+            "are equal."
+        ),
+        criterion=(
+            f"1 - (mean at repeats) / (mean elsewhere), {ENOUGH}: all 95% intervals above 0.15: holds; one "
+            "below: fails; otherwise, or without such data, undecided." + UNLEARNED
+        ),
+        trials=refining,
+        check=_table_4_5(of),
+        figure=attention_figure(of),
+        kind="experiment",
+    )

@@ -1,0 +1,1 @@
+"""Trainings and samplings: fits, simulated chains, translators of a fertility world and of real text."""

@@ -1,4 +1,4 @@
-"""What attention and laws say about neighbours: Tables 4.4 and 4.5, and the exact posterior beside."""
+"""Attention between neighbours (Tables 4.4 and 4.5), and how far laws are from the exact ones."""
 
 from typing import Any
 
@@ -40,8 +40,8 @@ def attention(
 
 
 @eqx.filter_jit
-def _weights(model, source, visible, inputs, lengths):
-    def one(row):
+def _weights(model: Any, source: Any, visible: Any, inputs: Any, lengths: Any) -> Any:
+    def one(row: Any) -> Any:
         source, visible, tokens, length = row
         real = jnp.arange(tokens.shape[0]) < length
         trace = model.trace(tokens, model.encode(source, visible), real)
@@ -63,8 +63,8 @@ def lengths(model: Any, tests: Any, count: int) -> tuple[Int[np.ndarray, "n K"],
 
 
 @eqx.filter_jit
-def _length_laws(model, source, visible):
-    def one(source, visible):
+def _length_laws(model: Any, source: Any, visible: Any) -> Any:
+    def one(source: Any, visible: Any) -> Any:
         return jax.nn.softmax(model.length_logits(model.encode(source, visible)))
 
     return jax.vmap(one)(jnp.asarray(source), jnp.asarray(visible))
@@ -102,8 +102,8 @@ def laws(model: Any, tests: Any, inputs: Int[np.ndarray, "n T"], keep: float) ->
 
 
 @eqx.filter_jit
-def _laws(models, rows):
-    def one(row):
+def _laws(models: Any, rows: Any) -> Any:
+    def one(row: Any) -> Any:
         source, visible, tokens, length, target = row
         real = jnp.arange(tokens.shape[0]) < length
         law, *exact = (

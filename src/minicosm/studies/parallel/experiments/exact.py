@@ -1,6 +1,5 @@
 """The exact decoders of a fertility world, measured as the trained ones are."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -9,35 +8,24 @@ import numpy as np
 from minicosm.lab import Progress, TrialResult
 from minicosm.models.exact_translator import ExactRefiner
 
-from .teachers import Data
-from .training import Refining, Tests, refined
-
-
-@dataclass(frozen=True)
-class Exact:
-    """`keep` is the share of tokens that the decoder thinks its input has right; 0: it ignores it."""
-
-    data: Data
-    keep: float
-    seeds: int = 3
-    seed: int = 0
-    tests: int = 500
-    candidates: int = 5
+from ..trials import Exact, Refining
+from .measures import by_seed
+from .training import Tests, refined
 
 
 def run(config: Exact, progress: Progress) -> TrialResult:
     """Refinement by the exact posterior; seeds differ in the noise that it starts from."""
     tests = Tests(config.data, config.seed, config.tests)
     model = ExactRefiner(tests.world, config.keep)
-    settings = Refining(candidates=config.candidates, rejecters=())
-    numbers: dict[str, Any] = {"seeds": []}
+    settings = Refining(seed=config.seed, candidates=config.candidates, rejecters=())
+    seeds = []
     for i in range(config.seeds):
         progress(i, config.seeds, f"exact decoding, {config.data}")
         key = jax.random.fold_in(jax.random.key(config.seed), i)
-        numbers["seeds"].append(refined(model, tests, key, settings)[0])
+        seeds.append(refined(model, tests, key, settings)[0])
     lengths = range(tests.world.shortest, tests.world.longest + 1)
     entropy = [_entropy(tests.world, L) for L in lengths]
-    numbers["posterior_log_prob"] = -float(np.mean(entropy))
+    numbers = {"seeds": by_seed(seeds), "posterior_log_prob": -float(np.mean(entropy))}
     return TrialResult(numbers)
 
 

@@ -1,6 +1,6 @@
 """What is asked of decoded targets: are they translations, how likely, how often do they stutter."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
@@ -37,3 +37,13 @@ def stutter_share(tokens: Int[np.ndarray, "n T"], lengths: Int[np.ndarray, " n"]
     """The share of neighbouring pairs that are equal."""
     pairs = int(np.maximum(np.asarray(lengths) - 1, 0).sum())
     return float(stutter_pairs(tokens, lengths).sum() / max(pairs, 1))
+
+
+def by_seed(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Numbers of every seed, nested alike, as columns: a list with an entry per seed in every place."""
+    return {
+        name: by_seed([row[name] for row in rows])
+        if isinstance(value, dict)
+        else [row[name] for row in rows]
+        for name, value in rows[0].items()
+    }

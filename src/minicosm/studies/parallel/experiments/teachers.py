@@ -1,7 +1,6 @@
 """Where the pairs come from that translators are trained on."""
 
 from functools import lru_cache
-from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,15 +9,8 @@ from jaxtyping import Bool, Int, PRNGKeyArray
 
 from minicosm.worlds import Fertility, Translation
 
-Data = Literal["distilled", "peaked", "undistilled"]
-"""Which targets:
+from ..trials import Data
 
-- "undistilled": those of a world in which a phrase has one or two tokens, each with probability 1/2;
-- "distilled": of the same world, with the phrases' lengths replaced by the most likely ones of the same
-  sum. All are equally likely there, and of equals the shortest phrases come first: given source and
-  length, nothing is left to guess;
-- "peaked": of a world in which a phrase has one token with probability .9.
-"""
 LAWS = {"distilled": (0.5, 0.5), "undistilled": (0.5, 0.5), "peaked": (0.9, 0.1)}
 
 

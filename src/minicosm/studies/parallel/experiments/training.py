@@ -4,7 +4,6 @@ A trial trains all seeds of one configuration together and measures each on the 
 of one seed that differ in the loss alone see the same pairs and start from the same weights.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,48 +21,15 @@ from minicosm.training import adamw, fit_ensemble
 from minicosm.training.refinement import RefinementObjective, TranslationObjective
 from minicosm.training.schedules import adafactor
 
+from ..trials import Data, Refining
 from . import diagnostics
-from .measures import quality, stutter_share
-from .teachers import Data, pairs_of, world_of
+from .measures import by_seed, quality, stutter_share
+from .teachers import pairs_of, world_of
 
 PASSES = (1, 2, 4, 10)
 REJECTERS = {"none": keep_all, "linear": linear, "constant": constant(0.25)}
-MAIN = 4  # after so many passes attention is looked at
+MAIN = 4  # the number of passes after which attention is looked at
 SHOWN = 3  # sources whose passes are kept for the picture
-
-
-@dataclass(frozen=True)
-class Refining:
-    """One configuration; `seeds` models are trained on it."""
-
-    data: Data = "distilled"
-    causal: bool = False
-    """Token by token, in place of all positions at once."""
-    keep: float = 0.15
-    """Share of target tokens that the noise of training leaves."""
-    stages: int = 2
-    remask: bool = True
-    positional: bool = True
-    """Positional attention in the decoder."""
-    width: int = 64
-    layers: int = 2
-    heads: int = 4
-    mlp_width: int = 128
-    dropout: float = 0.0
-    rate: float = 3e-3
-    factored: bool = False
-    """Adafactor, in place of Adam."""
-    warmup: int = 200
-    batch: int = 64
-    steps: int = 2000
-    seeds: int = 3
-    seed: int = 0
-    tests: int = 500
-    """Sources that are translated."""
-    candidates: int = 5
-    """Lengths that are tried, or beams."""
-    rejecters: tuple[str, ...] = ("none", "linear", "constant")
-    """What is rejected between passes, apart from repeats; see `REJECTERS`."""
 
 
 class Tests:
@@ -90,12 +56,12 @@ class Tests:
 
 
 @eqx.filter_jit
-def _drawn(pairs, keys):
+def _drawn(pairs: Any, keys: Any) -> Any:
     return jax.vmap(pairs.sample)(keys)
 
 
 @eqx.filter_jit
-def _fresh(shape: TranslatorConfig, keys):
+def _fresh(shape: TranslatorConfig, keys: Any) -> Any:
     return eqx.filter_vmap(lambda key: Translator(shape, key=key))(keys)
 
 
@@ -132,17 +98,17 @@ def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
         "parameters": size // config.seeds,
         "loss": history["loss"][-1].tolist(),
         "curve": history["loss"].tolist(),
-        "seeds": [],
     }
     arrays: dict[str, np.ndarray] = {}
+    seeds = []
     for i in range(config.seeds):
         progress(config.steps, config.steps, f"decoding, seed {i + 1} of {config.seeds}")
         model = jax.tree.map(lambda leaf, i=i: leaf[i], models)
         measure = searched if config.causal else refined
         found, kept = measure(model, tests, test_key, config)
-        numbers["seeds"].append(found)
+        seeds.append(found)
         arrays |= kept if i == 0 else {}
-    return TrialResult(numbers, arrays)
+    return TrialResult(numbers | {"seeds": by_seed(seeds)}, arrays)
 
 
 def _for_each(leaf: np.ndarray, seeds: int) -> np.ndarray:
@@ -171,15 +137,17 @@ def refined(
     model: Any, tests: Tests, key: Any, config: Refining
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Quality for every number of passes, and attention in the last of `MAIN`: of the best of several
-    lengths, and with the true length given; the law of the first pass beside the exact one."""
+    lengths, and with the true length given; the law of the first pass and the exact one."""
     T = tests.target.shape[1]
     lengths, length_tv = diagnostics.lengths(model, tests, config.candidates)
 
-    def decoded(lengths: np.ndarray, steps: int = PASSES[-1], rejecter: Rejecter = stutter):
+    def decoded(
+        lengths: np.ndarray, steps: int = PASSES[-1], rejecter: Rejecter = stutter
+    ) -> Refinement:
         common: dict[str, Any] = {"steps": steps, "rejecter": rejecter, "longest": T}
         return refine(model, tests.source, tests.visible, key, lengths=lengths, **common)
 
-    all_passes, told = decoded(lengths), decoded(tests.lengths[:, None])
+    all_passes, given = decoded(lengths), decoded(tests.lengths[:, None])
     numbers: dict[str, Any] = {
         "length_tv": length_tv,
         "passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES},
@@ -191,13 +159,13 @@ def refined(
     }
     rows = np.arange(len(tests.source))
     for n in PASSES:
-        outputs = np.asarray(told.outputs[:, 0, n - 1])
+        outputs = np.asarray(given.outputs[:, 0, n - 1])
         numbers["passes"][str(n)] |= {
-            "told_accuracy": tests.accuracy(outputs),
-            "told_stutter": stutter_share(outputs, tests.lengths),
-            "told_valid": tests.quality(*_clean(told.after(n)))["valid"],
+            "given_length_accuracy": tests.accuracy(outputs),
+            "given_length_stutter": stutter_share(outputs, tests.lengths),
+            "given_length_valid": tests.quality(*_clean(given.after(n)))["valid"],
         }
-    for name, found in (("", all_passes.after(MAIN)), ("_told", told.after(MAIN))):
+    for name, found in (("", all_passes.after(MAIN)), ("_given_length", given.after(MAIN))):
         best, ran = np.asarray(found.best), np.asarray(found.hypothesis_passes)
         own = np.asarray(found.hypothesis_lengths)[rows, best]
         entropy, impossible = diagnostics.uncertainty(tests.world, tests.source_lengths, own)
@@ -207,12 +175,12 @@ def refined(
             inputs, outputs = np.asarray(found.inputs)[at], np.asarray(found.outputs)[at]
             kept = diagnostics.attention(model, tests, inputs, outputs, own)
             numbers[f"attention{name}"] = kept
-    numbers |= diagnostics.laws(model, tests, np.asarray(told.inputs[:, 0, 0]), config.keep)
+    numbers |= diagnostics.laws(model, tests, np.asarray(given.inputs[:, 0, 0]), config.keep)
     shown = rows[: min(SHOWN, len(rows))]
     pictures = {
         "shown_source": tests.source[shown],
-        "shown_outputs": np.asarray(told.outputs)[shown, 0],
-        "shown_inputs": np.asarray(told.inputs)[shown, 0],
+        "shown_outputs": np.asarray(given.outputs)[shown, 0],
+        "shown_inputs": np.asarray(given.inputs)[shown, 0],
         "shown_lengths": tests.lengths[shown],
         "shown_target": tests.target[shown],
     }

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
+from minicosm.lab import PALETTE, Results, figure, rows
 
-from ...common.checks import Results
+from ..readings import where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ SHOWN = (1, 2.5, 4, 5, 7)  # from 7 on nothing changes
 
 def rate_figure(results: Results) -> "Figure":
     """KL against steps in the counterexample, with both bounds."""
-    found = results["suite"].numbers["printed-rate"]
+    found = rows(results, "rare bits")
     fig = figure(4.8, 3.2)
     ax = fig.subplots()
     ax.semilogy(found["steps"], found["ratio"], "o-", color=PALETTE[0], label="exact")
@@ -34,9 +34,9 @@ def rate_figure(results: Results) -> "Figure":
 
 def hitting_figure(results: Results) -> "Figure":
     """Steps to R_1 against k for every J: exact lines under simulated points with bars of half a
-    deviation; beside it, the chance that the independent sampler arrives."""
+    deviation; to the right, the chance that the independent sampler arrives."""
     found = results["hitting"]
-    couplings, budget = found.numbers["couplings"], found.numbers["budget"]
+    couplings, budget = found.config.couplings, found.config.budget
     exact, steps = found.arrays["exact"], found.arrays["steps"]
     fig = figure(8.8, 3.8)
     left, right = fig.subplots(1, 2, width_ratios=(1.9, 1))
@@ -85,7 +85,7 @@ def hitting_figure(results: Results) -> "Figure":
 
 def separation_figure(results: Results) -> "Figure":
     """Mean steps to the larger mode against the size of the clique."""
-    found = results["suite"].numbers["growth"]
+    found = rows(results, "growth")
     fig = figure(5.6, 3.4)
     ax = fig.subplots()
     c = found["clique"]
@@ -103,23 +103,19 @@ def separation_figure(results: Results) -> "Figure":
 
 def one_pass_figure(results: Results) -> "Figure":
     """Distance from the law after each pass, for three worlds and three chains."""
-    found = results["suite"].numbers["one-pass"]
-    worlds = list(dict.fromkeys(found["world"]))
+    found = rows(results, "one pass")
+    worlds = list(dict.fromkeys(zip(found["J"], found["h"], strict=True)))
     chains = list(dict.fromkeys(found["chain"]))
-    table = {
-        (w, c, t): d
-        for w, c, t, d in zip(
-            found["world"], found["chain"], found["steps"], found["distance"], strict=True
-        )
-    }
     titles = ("one dominant mode", "two unequal modes", "two equal modes")
     fig = figure(8.8, 3.0)
     axes = fig.subplots(1, len(worlds), sharey=True)
-    for ax, world, title in zip(axes, worlds, titles, strict=True):
+    for ax, (J, h), title in zip(axes, worlds, titles, strict=True):
         for chain, colour, mark in zip(chains, PALETTE, "osD", strict=False):
-            curve = [table[world, chain, t] for t in range(11)]
-            ax.plot(range(11), curve, marker=mark, ms=4, color=colour, label=chain)
-        ax.set_title(f"{title}\n{world}", fontsize=9)
+            passes, away = (
+                where(found, name, J=J, h=h, chain=chain) for name in ("passes", "distance")
+            )
+            ax.plot(passes, away, marker=mark, ms=4, color=colour, label=chain)
+        ax.set_title(f"{title}\nJ = {J:g}, h = {h:g}", fontsize=9)
         ax.set_xlabel("passes")
     axes[0].set_ylabel("total variation from the law")
     axes[0].set_ylim(0, 1.05)

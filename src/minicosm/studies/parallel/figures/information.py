@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
+from minicosm.lab import PALETTE, Results, figure, rows
 
-from ...common.checks import Results
+from ..readings import where
+from ..trials import COUPLINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,13 +16,13 @@ MARKS = "osD^"
 
 
 def estimation_figure(results: Results) -> "Figure":
-    """Mean squared error with bars of half a deviation against n for every k, over exact lines; beside
-    it, n times the error against k, one mask per example and all masks averaged."""
+    """Mean squared error with bars of half a deviation against n for every k, over exact lines; to
+    the right, n times the error against k, one mask per example and all masks averaged."""
     found = list(results.values())
     fig = figure(8.4, 3.4 * len(found))
     axes = fig.subplots(len(found), 2, squeeze=False, width_ratios=(1.25, 1))
     for (left, right), one in zip(axes, found, strict=True):
-        examples, traces = np.array(one.numbers["examples"]), one.numbers["traces"]
+        examples, traces = np.array(one.config.examples), one.numbers["traces"]
         errors, averaged = one.arrays["errors"], one.arrays["averaged"]
         fine = np.geomspace(examples[0] * 0.8, examples[-1] * 1.25, 50)
         for k, (row, trace, colour, mark) in enumerate(
@@ -46,7 +47,7 @@ def estimation_figure(results: Results) -> "Figure":
         left.minorticks_off()
         left.set_xlabel("training examples n")
         left.set_ylabel("squared parameter error")
-        left.set_title(f"J = {one.numbers['J']:g}: points simulated, lines exact")
+        left.set_title(f"J = {one.config.coupling:g}: points simulated, lines exact")
         left.legend(title="positions hidden", title_fontsize=8, fontsize=8)
         _against_k(right, errors[:, -1], traces, averaged[:, -1], one.numbers["sandwich"])
         right.set_title(f"n = {examples[-1]:,}")
@@ -54,7 +55,11 @@ def estimation_figure(results: Results) -> "Figure":
 
 
 def _against_k(
-    ax: Any, errors: np.ndarray, traces: list, averaged: np.ndarray, sandwich: list
+    ax: Any,
+    errors: np.ndarray,
+    traces: list[float],
+    averaged: np.ndarray,
+    sandwich: list[float],
 ) -> None:
     k = np.arange(1, len(traces) + 1)
     for sample, theory, colour, mark, label in (
@@ -81,17 +86,20 @@ def _against_k(
 
 
 def information_figure(results: Results) -> "Figure":
-    """Trace of the covariance and Poincaré constant against k in the two worlds of the figures; beside
-    them the eigenvalues of the whitened difference of neighbouring covariances in random worlds."""
-    numbers = results["suite"].numbers
+    """Trace of the covariance and Poincaré constant against k in the two worlds of the figures; to
+    the right the eigenvalues of the whitened difference of neighbouring covariances in random worlds."""
+    found = rows(results, "four spins")
     fig = figure(8.8, 3.1)
     left, middle, right = fig.subplots(1, 3)
-    for J, colour, mark in (("0.05", PALETTE[0], "o"), ("0.3", PALETTE[1], "s")):
-        rows = numbers[f"table {J}"]
-        left.plot(rows["k"], rows["trace"], marker=mark, color=colour, label=f"J = {J}")
-        left.plot(rows["k"], rows["averaged"], ":", color=colour, lw=1.3)
-        middle.semilogy(rows["k"], rows["constant"], marker=mark, mfc="none", ms=8, color=colour)
-        middle.semilogy(rows["k"], rows["worst"], "x", color=colour, ms=7, mew=1.3)
+    for J, colour, mark in zip(COUPLINGS.values(), PALETTE, "os", strict=False):
+        k, trace, averaged, constant, inefficiency = (
+            where(found, name, J=J)
+            for name in ("k", "trace", "averaged", "constant", "inefficiency")
+        )
+        left.plot(k, trace, marker=mark, color=colour, label=f"J = {J:g}")
+        left.plot(k, averaged, ":", color=colour, lw=1.3)
+        middle.semilogy(k, constant, marker=mark, mfc="none", ms=8, color=colour)
+        middle.semilogy(k, inefficiency, "x", color=colour, ms=7, mew=1.3)
     left.set_ylim(0)
     left.set_ylabel(r"$\mathrm{tr}\,\Gamma^k$")
     left.set_title("covariance (dots: averaged)", fontsize=9)
@@ -101,7 +109,8 @@ def information_figure(results: Results) -> "Figure":
     for ax in (left, middle):
         ax.set_xticks([1, 2, 3, 4])
         ax.set_xlabel("positions hidden k")
-    gaps = np.sort(numbers["covariances"]["gap"])
+    slacks = rows(results, "Theorem 4.1.1")["slack"]
+    gaps = np.sort([slack for slack in slacks if slack is not None])
     right.plot(np.arange(1, len(gaps) + 1) / len(gaps), gaps, ".", ms=4, color=PALETTE[2])
     right.axhline(0, lw=0.8, color="0.5")
     right.set_xlabel("share of random worlds and k")
@@ -110,37 +119,15 @@ def information_figure(results: Results) -> "Figure":
     return fig
 
 
-def masks_figure(results: Results) -> "Figure":
-    """n times the squared error against masks per example, over the formula."""
-    found = results["masks"]
-    m, theory, errors = found.numbers["masks"], found.numbers["theory"], found.arrays["errors"]
-    fig = figure(4.8, 3.2)
-    ax = fig.subplots()
-    inverse = np.linspace(1, max(m), 60)
-    slope = (theory[0] - theory[1]) * 2  # the trace is linear in 1 / m
-    ax.plot(inverse, theory[0] - slope * (1 - 1 / inverse), color=PALETTE[0], lw=1.3)
-    ax.axhline(theory[0] - slope, ls="--", lw=1, color="0.5")
-    ax.text(max(m), theory[0] - slope, "all masks", va="bottom", ha="right", fontsize=8)
-    half = 1.96 * errors.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
-    ax.errorbar(m, errors.mean(axis=1), yerr=half, fmt="o", capsize=2, color=PALETTE[0])
-    ax.set_xticks(m)
-    ax.set_ylim(0)
-    ax.set_xlabel("masks per example")
-    ax.set_ylabel("n × mean squared error")
-    return fig
-
-
 def larger_figure(results: Results) -> "Figure":
     """Trace against k in random graphs."""
-    found = results["larger"].numbers
+    found = rows(results, "larger graphs")
     fig = figure(4.8, 3.2)
     ax = fig.subplots()
     sizes = sorted(set(found["N"]))
     for N, colour, mark in zip(sizes, PALETTE, "osD^v", strict=False):
-        pairs = [
-            (k, t) for n, k, t in zip(found["N"], found["k"], found["trace"], strict=True) if n == N
-        ]
-        ax.loglog(*zip(*pairs, strict=True), marker=mark, color=colour, label=f"{N} spins")
+        k, trace = (where(found, name, N=N) for name in ("k", "trace"))
+        ax.loglog(k, trace, marker=mark, color=colour, label=f"{N} spins")
     ticks = sorted(set(found["k"]))
     ax.set_xticks(ticks, [str(k) for k in ticks])
     heights = [t for t in (20, 50, 100, 200, 500, 1000) if t >= 0.7 * min(found["trace"])]

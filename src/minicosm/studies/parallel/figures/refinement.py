@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, Estimate, figure
+from minicosm.lab import PALETTE, Estimate, Results, figure
 
-from ...common.checks import Results
-from ..readings import DATA, PASSES, after, of_seeds
+from ..readings import PASSES, after, neighbours, of_seeds, searched
+from ..trials import CAUSAL, DATA, EXACT, MARGINALS, Data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,12 +27,12 @@ def _band(values: np.ndarray) -> tuple[float, float, float]:
 
 
 def quality_figure(results: Results) -> "Figure":
-    """Valid targets against passes for every data, with beams and the exact decoders beside: of the best
+    """Valid targets against passes for every data, with beams and the exact decoders: of the best
     of five lengths, and below with the true length given."""
     fig = figure(9.0, 5.6)
     grid = fig.subplots(2, len(DATA), sharex=True, sharey=True)
     rows = (("valid", "valid (per cent),\nbest of five lengths"),
-            ("told_valid", "valid (per cent),\ntrue length given"))  # fmt: skip
+            ("given_length_valid", "valid (per cent),\ntrue length given"))  # fmt: skip
     for axes, (measure, label) in zip(grid, rows, strict=True):
         for ax, data in zip(axes, DATA, strict=True):
             _quality(ax, results, data, measure)
@@ -45,10 +45,10 @@ def quality_figure(results: Results) -> "Figure":
     return fig
 
 
-def _quality(ax: Any, results: Results, data: str, measure: str) -> None:
+def _quality(ax: Any, results: Results, data: Data, measure: str) -> None:
     lines = (
-        ("exact marginals", f"exact, {data}, input ignored", PALETTE[4], "s:", 6.5),
-        ("exact posterior given the noise", f"exact, {data}", PALETTE[2], "D--", 5.0),
+        ("exact marginals", MARGINALS.get(data, ""), PALETTE[4], "s:", 6.5),
+        ("exact posterior given the noise", EXACT.get(data, ""), PALETTE[2], "D--", 5.0),
         ("refinement", data, PALETTE[0], "o-", 4.5),
     )
     for label, arm, colour, style, size in lines:
@@ -60,9 +60,8 @@ def _quality(ax: Any, results: Results, data: str, measure: str) -> None:
             PASSES, mean, yerr=(mean - low, high - mean), fmt=style, color=colour, label=label,
             capsize=2.5, elinewidth=1, ms=size,
         )  # fmt: skip
-    causal = f"{data}, token by token"
-    if causal in results and measure == "valid":
-        value, least, most = _band(of_seeds(results, causal, "beam", "valid"))
+    if CAUSAL[data] in results and measure == "valid":
+        value, least, most = _band(searched(results, data))
         ax.axhline(value, color=PALETTE[1], lw=1.4, label="token by token")
         ax.axhspan(least, most, color=PALETTE[1], alpha=0.12, lw=0)
     ax.set_xscale("log")
@@ -71,7 +70,7 @@ def _quality(ax: Any, results: Results, data: str, measure: str) -> None:
     ax.set_ylim(0, 106)
 
 
-def _labels(axes: Any) -> tuple[list, list[str]]:
+def _labels(axes: Any) -> tuple[list[Any], list[str]]:
     """Handles of all axes, each label once."""
     seen: dict[str, Any] = {}
     for ax in axes:
@@ -99,7 +98,14 @@ def tokens_figure(results: Results) -> "Figure":
     return fig
 
 
-def _passes(ax: Any, source, inputs, outputs, length, target) -> None:
+def _passes(
+    ax: Any,
+    source: np.ndarray,
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    length: Any,
+    target: np.ndarray,
+) -> None:
     N = int(length)
     rows = [("noise", inputs[0])]
     for n, row in enumerate(outputs, start=1):
@@ -142,37 +148,34 @@ def stutter_figure(results: Results) -> "Figure":
     of five lengths, and as a share of pairs with the true length given."""
     fig = figure(8.6, 3.2)
     left, right = fig.subplots(1, 2)
-    blind = "exact, {}, input ignored"
-    beam = ("token by token", "{}, token by token", PALETTE[1], 0.9)
-    series = (
-        ("refinement, 1 pass", "{}", PALETTE[0], 0.9, "1"),
-        ("refinement, 4 passes", "{}", PALETTE[0], 0.45, "4"),
-        ("exact marginals", blind, PALETTE[4], 0.8, "1"),
+    same: dict[Data, str] = {data: data for data in DATA}
+    series: tuple[tuple[str, dict[Data, str], str, float, tuple[str, ...]], ...] = (
+        ("refinement, 1 pass", same, PALETTE[0], 0.9, ("passes", "1")),
+        ("refinement, 4 passes", same, PALETTE[0], 0.45, ("passes", "4")),
+        ("exact marginals", MARGINALS, PALETTE[4], 0.8, ("passes", "1")),
+        ("token by token", CAUSAL, PALETTE[1], 0.9, ("beam",)),
     )
-    for ax, name, factor in ((left, "stutter", 1), (right, "told_stutter", 100)):
-        bars: list[tuple] = [(*row[:4], ("passes", row[4], name), factor) for row in series]
-        bars.append((*beam, ("beam", "stutter" if ax is left else "stutter_share"), factor))
-        _bars(ax, results, bars)
+    for ax, refined, causal, factor in (
+        (left, "stutter", "stutter", 1),
+        (right, "given_length_stutter", "stutter_share", 100),
+    ):
+        for at, (label, arms, colour, alpha, path) in enumerate(series):
+            name = causal if arms is CAUSAL else refined
+            for i, data in enumerate(DATA):
+                if arms.get(data) not in results:
+                    continue
+                values = factor * of_seeds(results, arms[data], *path, name)
+                x = i + 0.2 * (at - 1.5)
+                ax.bar(x, values.mean(), 0.18, color=colour, alpha=alpha, label=label, lw=0)
+                ax.plot(np.full(len(values), x), values, ".", ms=4, color="0.45")
+        ax.set_xticks(range(len(DATA)), DATA)
+        ax.grid(axis="x", visible=False)
     left.set_ylabel("repeats per 1000 tokens")
     left.set_title("best of five lengths")
     right.set_ylabel("repeating pairs (per cent)")
     right.set_title("true length given")
     fig.legend(*_labels((left, right)), loc="outside lower center", ncols=4, fontsize=8)
     return fig
-
-
-def _bars(ax: Any, results: Results, bars: list[tuple]) -> None:
-    wide = 0.8 / len(bars)
-    for at, (label, arm, colour, alpha, path, factor) in enumerate(bars):
-        for i, data in enumerate(DATA):
-            if (name := arm.format(data)) not in results:
-                continue
-            values = factor * of_seeds(results, name, *path)
-            x = i + (at - (len(bars) - 1) / 2) * wide
-            ax.bar(x, values.mean(), wide * 0.9, color=colour, alpha=alpha, label=label, lw=0)
-            ax.plot(np.full(len(values), x), values, ".", ms=4, color="0.45")
-    ax.set_xticks(range(len(DATA)), DATA)
-    ax.grid(axis="x", visible=False)
 
 
 def attention_figure(of: str) -> Any:
@@ -193,14 +196,14 @@ def _attention(results: Results, of: str) -> "Figure":
             colour = PALETTE[1] if group == "stutter" else PALETTE[0]
             x = np.arange(len(DISTANCES)) + 0.24 * (at - 0.5)
             found = np.array(
-                [of_seeds(results, data, of, "cross", group, m)[:, 0] for m in DISTANCES]
+                [neighbours(results, data, of, "cross", m)[at][:, 0] for m in DISTANCES]
             )
             if np.isfinite(found).all():
                 ax.bar(x, found.mean(axis=1), 0.22, color=colour, alpha=0.75, label=label, lw=0)
                 for row, place in zip(found, x, strict=True):
                     ax.plot(np.full(len(row), place), row, ".", ms=3, color="0.35")
             ax.plot(x, PRINTED[group], "_", ms=9, mew=1.6, color=colour, label=f"{label}, printed")
-        pairs = int(of_seeds(results, data, of, "cross", "stutter", "tv mean")[:, 2].sum())
+        pairs = int(neighbours(results, data, of, "cross", "tv mean")[0][:, 2].sum())
         ax.set_title(f"{data}, {pairs} repeats")
         ax.set_xticks(range(len(DISTANCES)), [m.replace(" ", "\n") for m in DISTANCES], fontsize=7)
         ax.grid(axis="x", visible=False)

@@ -1,20 +1,14 @@
-"""How much the suites run, and the random worlds that they look at."""
+"""The random worlds and masks that the suites look at."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import jax
 import numpy as np
 
 from minicosm.worlds import Joint, MaskLaw
-from minicosm.worlds.joint.ising import random_ising
+from minicosm.worlds.joint import random_ising
 
-
-@dataclass(frozen=True)
-class Worlds:
-    """A seed and the number of random worlds."""
-
-    seed: int
-    worlds: int
+from ..trials import Worlds
 
 
 def random_worlds(
@@ -25,14 +19,21 @@ def random_worlds(
     for i in range(config.worlds):
         rng = np.random.default_rng([config.seed, i])
         if i % 3 < 2:
-            world = random_ising(
-                rng, int(rng.integers(2, longest + 1)), coupling=rng.uniform(0.1, 1)
-            )
+            length, coupling = int(rng.integers(2, longest + 1)), rng.uniform(0.1, 1)
+            world = random_ising(key_of(config, i), length, coupling=coupling)
             yield rng, world.joint(), world.statistics(), world.parameters()
         else:
             length = int(rng.integers(2, 4))
             T, theta = rng.normal(size=(3**length, 4)), 0.5 * rng.normal(size=4)
             yield rng, Joint.from_weights(T @ theta, 3, length), T, theta
+
+
+def key_of(config: Worlds, *numbers: int) -> jax.Array:
+    """A key of its own for every list of numbers."""
+    key = jax.random.key(config.seed)
+    for number in numbers:
+        key = jax.random.fold_in(key, number)
+    return key
 
 
 def random_cover(rng: np.random.Generator, length: int) -> MaskLaw:

@@ -1,6 +1,6 @@
 """Figure 4.3: how many steps it takes to leave the smaller mode."""
 
-from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,17 +13,9 @@ from minicosm.theory.parallel import hitting, lumped
 from minicosm.theory.parallel.bounds import strongly_ferromagnetic
 from minicosm.worlds import CliqueIsing
 
+from ..trials import Hitting
+
 LENGTH, CLIQUE, FIELD = 10, 4, 5.0
-
-
-@dataclass(frozen=True)
-class Hitting:
-    """Couplings, runs for each coupling and k, and how many steps a run may take."""
-
-    seed: int
-    couplings: tuple[float, ...]
-    runs: int
-    budget: int = 1000
 
 
 def run(config: Hitting, progress: Progress) -> TrialResult:
@@ -56,8 +48,6 @@ def run(config: Hitting, progress: Progress) -> TrialResult:
     steps, parallel = _simulate(config, progress)
     return TrialResult(
         {
-            "couplings": list(config.couplings),
-            "budget": config.budget,
             "assumption": strongly_ferromagnetic(
                 CliqueIsing(LENGTH, CLIQUE, max(config.couplings), FIELD)
             ).reason,
@@ -73,7 +63,9 @@ def run(config: Hitting, progress: Progress) -> TrialResult:
     )
 
 
-def _moments(P, target, start, budget: int) -> tuple[float, float]:
+def _moments(
+    P: np.ndarray, target: np.ndarray, start: np.ndarray, budget: int
+) -> tuple[float, float]:
     """Mean and standard deviation of `min(T, budget)`: its second moment is
     `sum_{t < budget} (2 t + 1) P(T > t)`."""
     survives = hitting.survival(P, target, start, budget)[:-1]
@@ -104,17 +96,17 @@ def _simulate(config: Hitting, progress: Progress) -> tuple[np.ndarray, np.ndarr
     return np.asarray(steps).reshape(len(couplings), LENGTH, -1), np.asarray(parallel)
 
 
-def _repeated(leaves: tuple, count: int) -> list[np.ndarray]:
+def _repeated(leaves: tuple[Any, ...], count: int) -> list[np.ndarray]:
     return [np.broadcast_to(np.asarray(x, np.float32), (count, *np.shape(x))) for x in leaves]
 
 
 @eqx.filter_jit
-def _all_steps(chains, keys, start, budget: int):
+def _all_steps(chains: Any, keys: Any, start: Any, budget: int) -> Any:
     """A batch of chains each with its own parameters: [chain, run]."""
     return eqx.filter_vmap(
         lambda chain, key: hitting_steps(chain, key, start, _arrived, jnp.int32(budget))
     )(chains, keys)
 
 
-def _arrived(spins):
+def _arrived(spins: Any) -> Any:
     return jnp.all(spins[:CLIQUE] == 1)

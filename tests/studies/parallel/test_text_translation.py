@@ -9,12 +9,12 @@ import pytest
 pytest.importorskip("sentencepiece")
 pytest.importorskip("sacrebleu")
 
-from minicosm.lab import Store, Study, TrialResult, check, silent
-from minicosm.studies.parallel import STUDY
+from minicosm.lab import TrialResult, silent
 from minicosm.studies.parallel.claims import text as claims
-from minicosm.studies.parallel.text import data, trial
-from minicosm.studies.parallel.text.settings import TextRun
-from minicosm.studies.parallel.text.translation import translate
+from minicosm.studies.parallel.experiments import text_data as data
+from minicosm.studies.parallel.experiments import text_run as trial
+from minicosm.studies.parallel.experiments.text_translation import translate
+from minicosm.studies.parallel.trials import TextRun, text
 from minicosm.text.token_pairs import Ragged, TokenPairs
 
 TINY = {
@@ -42,9 +42,10 @@ def files(tmp_path_factory):
 
 def settings(files, **fields) -> TextRun:
     names = ("train.source", "train.target", "test.source", "test.target")
-    return TextRun(*(str(files / name) for name in names), contents=(), **(TINY | fields))
+    return TextRun(0, *(str(files / name) for name in names), **(TINY | fields))
 
 
+@pytest.mark.long
 def test_a_run_scores_every_system(files, tmp_path, monkeypatch):
     """A tiny model after four steps; the teacher and its pupil repeat the source, without a model."""
     config = settings(files, outputs=str(tmp_path / "out"))
@@ -135,21 +136,17 @@ def test_teachers_targets_replace_those_of_the_text():
     found = data.with_targets(pairs, [np.array([5, 5]), np.array([], int), np.array([1])])
     assert found.source.tokens.tolist() == [1, 2, 4, 5, 6]
     assert found.source.starts.tolist() == [0, 2, 5]
-    assert found.target.tokens.tolist() == [5, 5, 1] and found.hollow == 1 and len(found) == 2
+    assert found.target.tokens.tolist() == [5, 5, 1] and found.empty == 1 and len(found) == 2
     with pytest.raises(ValueError, match="translated every source by nothing"):
         data.with_targets(pairs, [np.array([], int)] * 3)
 
 
-def test_without_files_claims_are_undecided(tmp_path):
-    mine = Study("text", "", "", "")
-    for claim in STUDY.claims:
-        if claim.trials is claims.text:
-            mine.add(claim)
-    found = check([(mine, c) for c in mine.claims], "paper", 0, Store(tmp_path / "home"), jobs=1)
-    assert len(found) == 2
-    for item in found:
-        assert item.as_registered and item.outcome.verdict == "undecided"
-        assert "No text was given: set source, target" in item.outcome.remark
+def test_without_files_claims_are_undecided():
+    assert text("paper", 0) == {}
+    for check in (claims.table, claims.stutter):
+        found = check({})
+        assert found.verdict == "undecided"
+        assert "No text was given: set source, target" in found.remark
 
 
 def results(slow, fast, slow_stutter=1.0, fast_stutter=2.0):
@@ -163,8 +160,8 @@ def results(slow, fast, slow_stutter=1.0, fast_stutter=2.0):
         for name, (b, s, p) in rows.items()
     }
     numbers = {"systems": systems, "mean_target": 29.0, "training": "", "test": ""}
-    numbers |= {"left_out": 17, "cut": 3, "longest": 128}
-    return {"text": TrialResult(numbers)}
+    numbers |= {"left_out": 17, "cut": 3}
+    return {"text": TrialResult(numbers, {}, TextRun(0))}
 
 
 def test_the_criteria_decide():
@@ -185,29 +182,31 @@ def test_the_criteria_decide():
 def test_bad_input_is_one_sentence(files):
     train = {"source": str(files / "train.source"), "target": str(files / "train.target")}
     with pytest.raises(ValueError, match="test_source is not set; source, target"):
-        claims.text("paper", 0, **train)
+        text("paper", 0, **train)
     both = train | {"test_source": str(files / "no"), "test_target": str(files / "test.target")}
     with pytest.raises(ValueError, match="no cannot be read: no such file"):
-        claims.text("paper", 0, **both)
+        text("paper", 0, **both)
     both["test_source"] = str(files / "test.source")
-    config = claims.text("paper", 3, **both)["text"].config
+    config = text("paper", 3, **both)["text"].config
     assert (config.layers, config.width, config.batch, config.steps) == (6, 512, 2048, 500_000)
     assert config.seed == 3 and len(config.contents) == 4
     with pytest.raises(ValueError, match="steps is 0; it must be at least 1"):
-        claims.text("paper", 0, steps=0, **both)
+        text("paper", 0, steps=0, **both)
     with pytest.raises(ValueError, match="cannot be divided into 3 equal pieces"):
-        claims.text("paper", 0, pieces=3, **both)
-    with pytest.raises(ValueError, match="positions is 'sinusoidal'; it must be relative or"):
-        claims.text("paper", 0, positions="sinusoidal", **both)
-    with pytest.raises(ValueError, match="has its own pieces; vocab and coverage"):
-        claims.text("paper", 0, tokenizer="my.model", vocab=50, **both)
+        text("paper", 0, pieces=3, **both)
+    with pytest.raises(
+        ValueError, match="positions is 'sinusoidal'; it must be one of relative, learned"
+    ):
+        text("paper", 0, positions="sinusoidal", **both)
+    with pytest.raises(ValueError, match="has its own pieces; coverage is for"):
+        text("paper", 0, tokenizer="my.model", coverage=0.99, **both)
     for field, value, said in (
         ("heads", 7, "multiple of heads"),
         ("tokenize", "flores", "'flores'; it must be one of 13a, zh"),
         ("steps", 9000, "warmup is 10000 and steps is 9000; warmup must be less"),
         ("rate", 0.0, "rate is 0.0; it must be positive"),
         ("coverage", 0.5, "coverage is 0.5; it must be from 0.98 to 1"),
-        ("dropout", 1.0, "dropout is 1.0; it must be at least 0"),
+        ("dropout", 1.0, "dropout is 1.0; it must be from 0 to 0.99"),
     ):
         with pytest.raises(ValueError, match=said):
             replace(config, **{field: value})

@@ -15,10 +15,10 @@ from minicosm.lab import Progress
 from minicosm.models import Translator
 from minicosm.text.token_pairs import TokenPairs
 
-from .data import write
-from .settings import TextRun
+from ..trials import TextRun
+from .text_data import widths, write
 
-PART = 32  # batches that are written down together
+PART = 32  # batches that are written together
 SCORES = {"": True, ", chosen by tokens alone": False}  # whether the length's probability counts
 
 System = Callable[..., list[tuple[Any, Any, Any]]]
@@ -36,7 +36,7 @@ class Translated(NamedTuple):
 def beam(model: Translator, config: TextRun) -> System:
     """The most likely translation that a beam finds, token by token."""
 
-    def run(source, visible, key, longest):
+    def run(source: Any, visible: Any, key: Any, longest: int) -> list[tuple[Any, Any, Any]]:
         found = search(model, source, visible, width=config.hypotheses, longest=longest)
         return [(found.tokens[:, 0], found.lengths[:, 0], found.passes)]
 
@@ -51,7 +51,7 @@ def refined(model: Translator, config: TextRun) -> System:
     the source determines, this prefers lengths that are too short (see `Refinement.scored`).
     """
 
-    def run(source, visible, key, longest):
+    def run(source: Any, visible: Any, key: Any, longest: int) -> list[tuple[Any, Any, Any]]:
         found = refine(
             model, source, visible, key, steps=max(config.passes), longest=longest,
             candidates=min(config.hypotheses, longest),
@@ -73,7 +73,8 @@ def translate(
     """
     if parts is not None:
         parts.mkdir(exist_ok=True)
-    batches, found = _batches(pairs, config), []
+    batches = _batches(pairs, config)
+    found: list[dict[str, np.ndarray]] = []
     key = jax.random.fold_in(jax.random.key(config.seed), 100)
     for first in range(0, len(batches), PART):
         progress(first, len(batches), f"{first * config.together} of {len(pairs)}")
@@ -85,25 +86,33 @@ def translate(
         found.append(_part(system, pairs, config, batches[first : first + PART], key, first))
         if path is not None:
             file = io.BytesIO()
-            np.savez(file, **found[-1])
+            np.savez(file, **found[-1])  # type: ignore[arg-type]
             write(path, file.getvalue())
     return [_joined(found, i, len(pairs)) for i in range(len(found[0]) // 3)]
 
 
 def _batches(pairs: TokenPairs, config: TextRun) -> list[tuple[int, Int[np.ndarray, " _"]]]:
     """Shapes with the rows that are translated together, at most `together`."""
-    which = np.searchsorted(config.widths, pairs.source.lengths)
-    found = []
-    for number, width in enumerate(config.widths):
+    shapes = widths(config)
+    which = np.searchsorted(shapes, pairs.source.lengths)
+    found: list[tuple[int, Int[np.ndarray, " _"]]] = []
+    for number, width in enumerate(shapes):
         rows = np.flatnonzero(which == number)
         pieces = range(0, len(rows), config.together)
         found += [(width, rows[at : at + config.together]) for at in pieces]
     return found
 
 
-def _part(system: System, pairs: TokenPairs, config: TextRun, batches, key, first: int):
+def _part(
+    system: System,
+    pairs: TokenPairs,
+    config: TextRun,
+    batches: list[tuple[int, Int[np.ndarray, " _"]]],
+    key: Any,
+    first: int,
+) -> dict[str, np.ndarray]:
     """Of some batches: the rows, and for translation i "flat i", "lengths i" and "passes i"."""
-    found: dict[str, list] = {"rows": [here for _, here in batches]}
+    found: dict[str, list[np.ndarray]] = {"rows": [here for _, here in batches]}
     for number, (width, here) in enumerate(batches, start=first):
         full = np.resize(here, config.together)  # the last batch of a shape has rows twice
         source = pairs.source.padded(full, width, 0)

@@ -1,4 +1,4 @@
-"""From four files to arrays, and to teachers' targets, written down as they are found."""
+"""From four files to arrays, and to teachers' targets, written to disk as they are made."""
 
 import os
 from collections.abc import Sequence
@@ -9,13 +9,29 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from minicosm.models import TranslatorConfig
 from minicosm.text.parallel_text import ParallelText, Survey
 from minicosm.text.subwords import SentencePiece, Subwords, load_subwords, train_sentencepiece
 from minicosm.text.token_pairs import Ragged, TokenPairs, buckets, encode
 from minicosm.training.one_of import OneOf
 from minicosm.training.refinement import Pairs
 
-from .settings import TextRun
+from ..trials import TextRun
+
+
+def widths(config: TextRun) -> tuple[int, ...]:
+    """Shapes to which pairs are padded: powers of two up to `longest`."""
+    return (*(2**i for i in range(4, 12) if 2**i < config.longest), config.longest)
+
+
+def shape(config: TextRun, vocab: int, *, causal: bool) -> TranslatorConfig:
+    """The model: one that decodes in parallel, or its autoregressive counterpart."""
+    return TranslatorConfig.paper(
+        vocab=vocab, encoder_layers=config.layers, decoder_layers=config.layers, heads=config.heads,
+        width=config.width, mlp_width=config.mlp_width, dropout=config.dropout,
+        positions=config.positions, max_length=config.longest + 1,
+        lengths=0 if causal else config.longest, positional_attention=not causal, causal=causal,
+    )  # fmt: skip
 
 
 def subwords_of(config: TextRun, folder: Path) -> Subwords:
@@ -43,7 +59,7 @@ def test_pairs(config: TextRun, subwords: Subwords) -> tuple[TokenPairs, Survey]
 
 def loss_over(pairs: TokenPairs, config: TextRun, objective: Any, **fields: Any) -> OneOf:
     """A loss that draws batches of one shape at a time, every pair as likely as another."""
-    found = buckets(pairs, config.widths)
+    found = buckets(pairs, widths(config))
     size = config.batch // config.pieces
     losses = [objective(Pairs(*bucket.pairs), batch=size, **fields) for bucket in found]
     return OneOf(losses, [len(bucket.rows) / len(pairs) for bucket in found])
@@ -60,12 +76,12 @@ def with_targets(pairs: TokenPairs, targets: Sequence[Int[np.ndarray, " _"]]) ->
     source = Ragged.of(pairs.source.tokens[inside], lengths)
     kept = [target for target in targets if len(target)]
     target = Ragged.of(np.concatenate(kept), [len(row) for row in kept])
-    empty = pairs.hollow + int((~keep).sum())
-    return replace(pairs, source=source, target=target, hollow=empty)
+    empty = pairs.empty + int((~keep).sum())
+    return replace(pairs, source=source, target=target, empty=empty)
 
 
 def _ranges(lengths: Int[np.ndarray, " n"]) -> Int[np.ndarray, " total"]:
-    """0..l-1 for every length l, one behind the other."""
+    """0..l-1 for every length l, one after the other."""
     return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 

@@ -77,12 +77,12 @@ def test_attention_measures_by_hand(seed):
 
 
 def test_padding_says_nothing():
-    """Whatever stands behind the lengths, the measures of the pairs inside are the same."""
+    """Whatever stands after the lengths, the measures of the pairs inside are the same."""
     tokens, lengths, sources, own, cross = drawn(3)
     wild = np.random.default_rng(0)
-    behind = np.arange(cross.shape[3]) >= sources[:, None, None, None]
+    padding = np.arange(cross.shape[3]) >= sources[:, None, None, None]
     beyond = np.arange(5) >= np.maximum(lengths, 1)[:, None, None, None]
-    mess = np.where(behind, wild.uniform(1, 9, cross.shape), cross)
+    mess = np.where(padding, wild.uniform(1, 9, cross.shape), cross)
     messy = np.where(beyond, wild.uniform(1, 9, own.shape), own)
     pairs = (dep.cross_attention_dependence(a, lengths, sources) for a in (cross, mess))
     clean, found = (dep.by_stutter(m, tokens, lengths) for m in pairs)

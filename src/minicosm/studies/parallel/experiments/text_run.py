@@ -1,5 +1,7 @@
 """One run on real text: a teacher, its translations, two models of equal size, and their scores."""
 
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,21 @@ from minicosm.training import fit
 from minicosm.training.refinement import RefinementObjective, TranslationObjective
 from minicosm.training.schedules import adafactor
 
-from . import data
-from .settings import TextRun
-from .translation import SCORES, Translated, beam, refined, translate
+from ..trials import TextRun
+from . import text_data as data
+from .text_translation import SCORES, Translated, beam, refined, translate
 
 MODELS = {"teacher": True, "autoregressive": True, "parallel": False}  # whether it is causal
+
+
+def content(path: str) -> str:
+    """A hash of a file."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    except OSError as error:
+        reason = (error.strerror or "unknown").lower()
+        raise ValueError(f"{path} cannot be read: {reason}") from None
 
 
 def run(config: TextRun, progress: Progress, folder: Path) -> TrialResult:
@@ -45,7 +57,7 @@ def run(config: TextRun, progress: Progress, folder: Path) -> TrialResult:
         "longest": config.longest,
         "left_out": pairs.longer,
         "cut": test.longer,
-        "taught_nothing": targets.hollow - pairs.hollow,
+        "taught_nothing": targets.empty - pairs.empty,
         "vocab": subwords.vocab,
         "mean_target": float(targets.target.lengths.mean()),
         "sentences": len(test),
@@ -100,13 +112,15 @@ class _Stages:
         return tell
 
 
-def _trained(name: str, pairs: TokenPairs, config: TextRun, folder: Path, say: _Stages):
+def _trained(
+    name: str, pairs: TokenPairs, config: TextRun, folder: Path, say: _Stages
+) -> tuple[Translator, Any]:
     """A model trained on these pairs."""
     causal = MODELS[name]
     start, draws = jax.random.split(
         jax.random.fold_in(jax.random.key(config.seed), list(MODELS).index(name))
     )
-    model = Translator(config.shape(pairs.vocab, causal=causal), key=start)
+    model = Translator(data.shape(config, pairs.vocab, causal=causal), key=start)
     if causal:
         loss = data.loss_over(pairs, config, TranslationObjective)
     else:
@@ -150,7 +164,7 @@ def _scores(
     }
 
 
-def words(lines, tokenize: str) -> list[list[str]]:
+def words(lines: Sequence[str], tokenize: str) -> list[list[str]]:
     """Words between blanks; in text that is scored by characters, the characters."""
     if tokenize in ("zh", "char"):
         return [[c for c in line if not c.isspace()] for line in lines]
