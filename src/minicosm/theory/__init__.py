@@ -5,10 +5,10 @@ One folder for each line of work; here is what they share.
 
 from .certify import Evidence, Statement, all_sequences, certify, sample_sequences
 from .linear_algebra import RankTest, rank_test
-from .theorem import Certificate, Condition, Theorem
+from .theorem import IDENTITY, Condition, Theorem
 
 __all__ = [
-    "Certificate",
+    "IDENTITY",
     "Condition",
     "Evidence",
     "RankTest",

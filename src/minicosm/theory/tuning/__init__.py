@@ -2,20 +2,15 @@
 
 from .assumptions import Cover, covering, covering_numeric, nondegenerate, regular, start_recurs
 from .attention_head import Sharpness, recovering_head, sharpness, theorem_4_3
-from .errata import (
-    constant_on_duplicates,
-    full_row_rank_counterexample,
-    message_form,
-    message_form_gap,
-    proportional_emission,
-    pseudo_inverse_slip,
-)
+from .counterexamples import binary_prompt, overlapping_spans, wrong_label_world
 from .lemmas import (
     claim_b1,
     conditionally_independent_joint,
     enumerate_paths,
+    equation_c1,
     lemma_c1,
     lemma_c2,
+    message_form,
     nondegenerate_implies_covering,
     prompted_emissions,
     proposition_3_4,
@@ -23,6 +18,7 @@ from .lemmas import (
 from .linear_head import (
     HeadComparison,
     best_linear_head,
+    duplicate_emissions,
     linear_head_exists,
     linear_head_for_task,
     observable_span,
@@ -30,9 +26,7 @@ from .linear_head import (
     statement_3_3,
     theorem_3_3,
 )
-from .memory_errata import binary_prompt, overlapping_spans, position_one, wrong_label_world
 from .memory_lemmas import (
-    Measured,
     claim_d3,
     lemma_d2,
     lemma_d4,
@@ -47,6 +41,7 @@ from .prompt_head import (
     reached,
     separable_prompt,
     separable_prompt_head,
+    shorter_prompt,
     statement_3_6,
     theorem_3_6,
 )
@@ -66,7 +61,6 @@ from .scope import in_scope, in_wider_scope
 __all__ = [
     "Cover",
     "HeadComparison",
-    "Measured",
     "PromptSolution",
     "Sharpness",
     "best_linear_head",
@@ -78,11 +72,11 @@ __all__ = [
     "claim_d14",
     "claim_d15",
     "conditionally_independent_joint",
-    "constant_on_duplicates",
     "covering",
     "covering_numeric",
+    "duplicate_emissions",
     "enumerate_paths",
-    "full_row_rank_counterexample",
+    "equation_c1",
     "in_scope",
     "in_wider_scope",
     "lemma_c1",
@@ -96,22 +90,18 @@ __all__ = [
     "linear_head_for_task",
     "memory_prompt",
     "message_form",
-    "message_form_gap",
     "nondegenerate",
     "nondegenerate_implies_covering",
     "observable_span",
     "overlapping_spans",
-    "position_one",
     "prompt_length_is_irrelevant",
     "prompted_emissions",
     "prompted_head",
-    "proportional_emission",
     "proposition_3_4",
     "proposition_d1",
     "proposition_d8",
     "proposition_d11",
     "pseudo_inverse_head",
-    "pseudo_inverse_slip",
     "reached",
     "recoverable_for",
     "recoverable_relations",
@@ -121,6 +111,7 @@ __all__ = [
     "separable_prompt",
     "separable_prompt_head",
     "sharpness",
+    "shorter_prompt",
     "star_states",
     "start_recurs",
     "statement_3_3",

@@ -15,7 +15,7 @@ from minicosm.adaptation.heads import TIE
 from minicosm.worlds import MemoryHMM, PosteriorTask, Supports
 
 from ..certify import Evidence, certify
-from ..theorem import Certificate, Theorem
+from ..theorem import Theorem
 from .assumptions import regular
 from .recoverable import Columns, check_task, columns, recoverable_states, recovery, star_states
 from .scope import check_sequences, sure_in
@@ -43,7 +43,7 @@ def theorem_4_3(
     head = recovering_head(world, mu, cell, found.witness, columns(world, cell))
     construction = Classifier(head)
     check = partial(certify_attention, world, task, construction, found.witness)
-    return Theorem("Theorem 4.3", conditions, construction, check)
+    return Theorem("Theorem 4.3", conditions, construction=construction, check=check)
 
 
 def recovering_head(
@@ -83,7 +83,7 @@ def recovering_head(
     )
 
 
-# -- the certificate --------------------------------------------------------------------------
+# -- run on sequences -------------------------------------------------------------------------
 
 
 class AttentionStatement(eqx.Module):
@@ -135,7 +135,7 @@ def certify_attention(
     *,
     scope: Literal["R", "outside"] = "R",
     **how: Any,
-) -> Certificate:
+) -> Theorem:
     """Run the head of Theorem 4.3 on the sequences of R, or on those outside (labels only).
 
     `how` is passed to `certify`: `length=`, or `key=, length=, count=`, or `sequences=`.
