@@ -236,7 +236,7 @@ def nondegenerate_implies_covering(world: HMM, mu: Any) -> Theorem:
     return Theorem.identity(
         "Assumptions 3.1 and 3.2 give 3.5",
         float(not found.holds),
-        within=0,
+        within=0.0,
         conditions=(nondegenerate(world), regular(world)),
     )
 

@@ -226,7 +226,7 @@ def lemma_d2(
     return Theorem.identity(
         "Lemma D.2",
         float(wrong.sum()),
-        within=0,
+        within=0.0,
         cases=int(inside.sum()),
         details={"near ties": near},
     )
@@ -313,7 +313,7 @@ def recoverable_relations(world: MemoryHMM, mu: Any, cell: int) -> tuple[Theorem
     whole = full.witness == tuple(range(world.W.shape[-1]))
 
     def relation(name: str, true: bool, *premise: Condition) -> Theorem:
-        return Theorem.identity(name, float(not true), within=0, conditions=premise)
+        return Theorem.identity(name, float(not true), within=0.0, conditions=premise)
 
     return (
         relation("Assumption 4.2 gives D.5", contained, full),

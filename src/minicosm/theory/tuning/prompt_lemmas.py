@@ -121,7 +121,7 @@ def lemma_d9(
     return Theorem.identity(
         "Lemma D.9 as printed" if printed else "Lemma D.9",
         float((different if printed else missed | other).sum()),
-        within=0,
+        within=0.0,
         cases=int(inside.sum()),
         details={
             "prompt adds sure positions": int(
@@ -182,7 +182,7 @@ def proposition_d11(
     return Theorem.identity(
         "Proposition D.11",
         float(found.sum()),
-        within=0,
+        within=0.0,
         cases=int(where.sum()),
         details={"mass": mass},
     )
@@ -207,7 +207,7 @@ def claim_d12(
     return Theorem.identity(
         "Claim D.12",
         float(bad.sum()),
-        within=0,
+        within=0.0,
         cases=int(where.sum()),
         details={"strict": int(strict.sum())},
     )

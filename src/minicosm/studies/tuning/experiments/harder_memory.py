@@ -12,9 +12,7 @@ the memory (`posterior`, the ceiling of such a regression); and where Assumption
 constructed head, inside and outside R.
 """
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import equinox as eqx
 import jax
@@ -26,6 +24,7 @@ from minicosm.adaptation.tuning import head_scores, seen
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import MemoryHMM, recoverable_memory_world
 
+from ..extension_trials import HarderMemory
 from .constructed_attention import construct, in_R
 from .corpora import (
     ZERO,
@@ -37,27 +36,6 @@ from .corpora import (
     sign_labels,
 )
 from .memory_outputs import memory_outputs, train_attention
-
-
-@dataclass(frozen=True)
-class HarderMemory:
-    """One length of sequences; the gated family has a single group (its emissions are not softmaxes)."""
-
-    family: Literal["random", "gated"] = "random"
-    length: int = 12
-    temperatures: tuple[float, ...] = (0.1, 0.2, 0.3)
-    values: int = 3
-    hidden: int = 6
-    uninformative: int = 4
-    vocab: int = 10
-    worlds: int = 10
-    seed: int = 0
-    train: int = 5000
-    test: int = 1000
-    steps: int = 2000
-    warmup: int = 250
-    batch: int = 128
-    rate: float = 0.1
 
 
 def run(config: HarderMemory, progress: Progress) -> TrialResult:

@@ -13,7 +13,6 @@ label is the argmax of `mu P[H_1 | x_2..x_129]`. On the exact output G_1 at the 
 Controls: `first_tokens` and `histogram` use no language model, `posterior` the exact P[H_1 | x].
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -34,6 +33,7 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.training import adam, fit_ensemble
 from minicosm.worlds import HMM
 
+from ..trials import OracleHeads
 from .corpora import (
     Split,
     all_slot_messages,
@@ -50,27 +50,6 @@ MARGIN = 1e-6  # labels below it hinge on rounding
 WELL_CONDITIONED = 1e6
 FIRST_TOKENS = 5
 CURVES = ("head", "prompt_1", "prompt_20", "hot")
-
-
-@dataclass(frozen=True)
-class OracleHeads:
-    """One size of world. Without `prompts` only the heads are trained (memory comparators)."""
-
-    hidden: int = 8
-    vocab: int = 10
-    worlds: int = 20
-    seed: int = 0
-    length: int = 129
-    train: int = 5000
-    validation: int = 500
-    test: int = 1000
-    steps: int = 4000
-    warmup: int = 500
-    batch: int = 128
-    rate: float = 0.01
-    hot_rates: tuple[float, float] = (0.05, 0.3)
-    prompt_length: int = 20
-    prompts: bool = True
 
 
 def run(config: OracleHeads, progress: Progress) -> TrialResult:

@@ -12,7 +12,6 @@ of the largest entry of P[M | x]. The vanilla comparators are `oracle_heads` wit
 states in total.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -22,27 +21,11 @@ from minicosm.adaptation.controls import token_histogram
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import MemoryHMM
 
+from ..trials import OracleMemory
 from .corpora import Split, lists, logistic_accuracies, majority, sample_tokens, sparse_tasks
 from .memory_outputs import memory_outputs, train_attention
 
 NAMES = ("attention_slow", "attention_fast", "token_attention")
-
-
-@dataclass(frozen=True)
-class OracleMemory:
-    memory: int = 2
-    hidden: int = 4
-    vocab: int = 10
-    worlds: int = 10
-    seed: int = 0
-    length: int = 129
-    train: int = 5000
-    validation: int = 500
-    test: int = 1000
-    steps: int = 4000
-    warmup: int = 500
-    batch: int = 128
-    rates: tuple[float, float, float] = (0.01, 0.1, 0.1)
 
 
 def run(config: OracleMemory, progress: Progress) -> TrialResult:

@@ -1,9 +1,8 @@
 """A Transformer pretrained by masked prediction on one world, and how far it is from the exact model."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,55 +14,15 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.tuning import seen
 from minicosm.models import Transformer, TransformerConfig
-from minicosm.models.config import NormPlace, Positions
 from minicosm.training import History, MaskedObjective, adamw, fit, muon
 from minicosm.training.fit import Report, Watch
-from minicosm.training.objectives import Corruption
-from minicosm.training.schedules import Decay
 from minicosm.worlds import HMM, MemoryHMM
 
-PAPER_RATE = 0.05
+from ..trials import Pretraining
+
+MEASURED_RATE = 0.05  # the paper's share of masks: what all recipes are measured by
 HELD_OUT = 256
 CHUNK = 250  # sequences that the model reads at once
-
-
-@dataclass(frozen=True)
-class Pretraining:
-    """One recipe for all worlds, chosen by its excess loss alone; see docs/pretraining-recipes.md."""
-
-    layers: int = 2
-    width: int = 64
-    heads: int = 4
-    norm: NormPlace = "pre"
-    positions: Positions = "rotary"
-    rotary_base: float = 100.0
-    max_length: int = 512
-    dropout: float = 0.0
-    rate: float = 0.3
-    corruption: Corruption = "mask"
-    exact: bool = True
-    steps: int = 3000
-    batch: int = 8
-    length: int = 128
-    optimiser: Literal["adamw", "muon"] = "muon"
-    peak: float = 0.02
-    rest: float = 5e-3
-    """Muon's rate for what is no matrix of a layer."""
-    warmup: int = 100
-    decay: Decay = "cosine"
-    documents: int = 0
-    """Documents of a fixed corpus; 0: every sequence is new."""
-    document_length: int = 10_240
-    checkpoints: int = 6
-    """How many times the model is measured on the way."""
-
-
-# The paper's own sizes; BERT-base with 6 layers.
-PAPER = Pretraining(
-    layers=6, width=768, heads=12, norm="post", positions="learned", dropout=0.1, rate=PAPER_RATE,
-    corruption="bert", exact=False, steps=37_500, batch=8, length=512, optimiser="adamw",
-    peak=1e-5, warmup=500, decay="linear", documents=5000, checkpoints=50,
-)  # fmt: skip
 
 
 def transformer_config(recipe: Pretraining, vocab: int) -> TransformerConfig:
@@ -109,7 +68,7 @@ def pretrain(
         corruption=recipe.corruption, measure=False, corpus=corpus,
     )  # fmt: skip
     yardstick = MaskedObjective(
-        world, length=recipe.length, batch=HELD_OUT, rate=PAPER_RATE, exact=True
+        world, length=recipe.length, batch=HELD_OUT, rate=MEASURED_RATE, exact=True
     )
 
     def measure(model, done):

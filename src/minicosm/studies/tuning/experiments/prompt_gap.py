@@ -8,7 +8,6 @@ covered worlds); and length-1 prompts trained by gradient from `starts` random s
 regression on the outputs they give, the start with the best training accuracy counting (`trained`).
 """
 
-from dataclasses import dataclass
 from itertools import permutations
 
 import jax
@@ -28,6 +27,7 @@ from minicosm.theory.tuning import theorem_3_6
 from minicosm.training import adam, fit_ensemble
 from minicosm.worlds import HMM, PosteriorTask, balance_contrast, covered_world, uncovered_world
 
+from ..extension_trials import PromptGap
 from .corpora import (
     all_slot_messages,
     lists,
@@ -40,25 +40,6 @@ from .corpora import (
 
 SPARE = 3  # covered worlds drawn for each one used: in some no contrast of two states is balanced
 CLEAR = 1e-9  # the constructed classifier is judged where the exact score is farther from zero
-
-
-@dataclass(frozen=True)
-class PromptGap:
-    hidden: int = 10
-    vocab: int = 4
-    star: int = 3
-    worlds: int = 20
-    seed: int = 0
-    length: int = 12
-    train: int = 10_000
-    test: int = 5_000
-    starts: int = 3
-    start_scale: float = 1.0
-    steps: int = 2000
-    warmup: int = 100
-    batch: int = 256
-    head_rate: float = 0.05
-    prompt_rate: float = 0.1
 
 
 def run(config: PromptGap, progress: Progress) -> TrialResult:

@@ -7,8 +7,6 @@ the exact output at a placeholder before the sequence. `constructed` is `(W^+)^T
 `logistic` a logistic regression on the same output.
 """
 
-from dataclasses import dataclass
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +15,7 @@ from minicosm.adaptation.tuning import slot_features
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import HMM, degrade_rank, rank_deficient_world
 
+from ..extension_trials import RankCurve
 from .corpora import (
     all_slot_messages,
     balanced_dense,
@@ -26,17 +25,6 @@ from .corpora import (
     sign_labels,
     slot_posteriors,
 )
-
-
-@dataclass(frozen=True)
-class RankCurve:
-    size: int = 6  # states and tokens
-    ranks: tuple[int, ...] = (6, 5, 4, 3, 2)
-    worlds: int = 20
-    seed: int = 0
-    length: int = 12
-    train: int = 10_000
-    test: int = 5_000
 
 
 def run(config: RankCurve, progress: Progress) -> TrialResult:

@@ -6,8 +6,6 @@ by at most `T exp(-lambda gap) range`, with `gap` the distance from the best sco
 attended to and `range` the spread of the values.
 """
 
-from dataclasses import dataclass
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -17,22 +15,11 @@ from minicosm.adaptation.heads import TIE
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import MemoryHMM, recoverable_memory_world
 
+from ..extension_trials import Sharpness
 from .constructed_attention import construct, in_R
 from .corpora import sample_tokens
 
 CLEAR = 1e-9  # labels are compared where the exact score is farther from zero than this
-
-
-@dataclass(frozen=True)
-class Sharpness:
-    lambdas: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3)
-    values: int = 3
-    syntax: int = 4
-    star: int = 2
-    worlds: int = 20
-    seed: int = 0
-    length: int = 12
-    sequences: int = 1000
 
 
 def run(config: Sharpness, progress: Progress) -> TrialResult:

@@ -6,7 +6,6 @@ deficient although |H| <= |X|; softer emissions are better conditioned but tell 
 protocol as in `oracle_heads`, without training.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -17,6 +16,7 @@ from minicosm.adaptation.tuning import slot_features
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import HMM
 
+from ..extension_trials import Temperature
 from .corpora import (
     Split,
     all_slot_messages,
@@ -27,19 +27,6 @@ from .corpora import (
     slot_posteriors,
     sparse_tasks,
 )
-
-
-@dataclass(frozen=True)
-class Temperature:
-    temperatures: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0)
-    hidden: int = 8
-    vocab: int = 10
-    worlds: int = 20
-    seed: int = 0
-    length: int = 65
-    train: int = 5000
-    validation: int = 500
-    test: int = 1000
 
 
 def run(config: Temperature, progress: Progress) -> TrialResult:

@@ -29,10 +29,11 @@ import numpy as np
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Transformer, load, save
 
+from ..trials import TrainedTuning
 from .pretraining import outputs_at_mask, pretrain, total_variation
 from .trained_heads import tune_attention, tune_heads
 from .trained_prompts import tune_prompts
-from .trained_tasks import Steps, TrainedTuning, make_tasks, regress, white
+from .trained_tasks import Steps, make_tasks, regress, white
 
 
 def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:

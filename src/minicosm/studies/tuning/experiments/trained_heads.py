@@ -13,11 +13,12 @@ from minicosm.adaptation.tuning import HeadLoss, fresh_linear_head
 from minicosm.models import Transformer
 from minicosm.training import adam, fit_ensemble
 
+from ..trials import TrainedTuning, Tuning
 from . import oracle_heads
 from .corpora import lists, majority
 from .memory_outputs import train_attention
 from .pretraining import outputs_everywhere, total_variation
-from .trained_tasks import Steps, Tasks, TrainedTuning, Tuning, regress, white
+from .trained_tasks import Steps, Tasks, regress, white
 
 ATTENTION_RATE = 0.1
 

@@ -21,10 +21,11 @@ from minicosm.models import Transformer
 from minicosm.training import adam, adamw, fit
 from minicosm.worlds import HMM
 
+from ..trials import OracleHeads, TrainedTuning
 from . import oracle_heads
 from .pretraining import outputs_at_mask
 from .prompt_effect import prompt_effect
-from .trained_tasks import Steps, Tasks, TrainedTuning, regress, white
+from .trained_tasks import Steps, Tasks, regress, white
 
 
 def tune_prompts(
@@ -134,7 +135,7 @@ def _exact_prompts(config: TrainedTuning, data: Tasks, start_key, tune_key) -> E
     with jax.enable_x64(True):
         worlds = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (count, *leaf.shape)), data.world)
         messages = np.broadcast_to(data.messages, (count, *data.messages.shape))
-        oracle = oracle_heads.OracleHeads(
+        oracle = OracleHeads(
             hidden=config.hidden, vocab=config.vocab, worlds=count, steps=tuning.head_steps,
             warmup=tuning.head_warmup, batch=tuning.head_batch, rate=tuning.head_rate,
             prompt_length=tuning.prompt_length,

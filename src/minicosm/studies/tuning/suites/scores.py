@@ -5,10 +5,11 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from minicosm.adaptation import Classifier
 from minicosm.worlds import PosteriorTask
+from minicosm.worlds.arrays import AnyArray
 
 
 def both_scores(
@@ -20,8 +21,10 @@ def both_scores(
 
 
 @eqx.filter_jit
-def _both(world, task, classifier, sequences):
-    def one(tokens):
+def _both(
+    world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[AnyArray, "n T"]
+) -> Float[Array, "n 2"]:
+    def one(tokens: Int[Array, " T"]) -> Float[Array, " 2"]:
         return jax.numpy.stack([task.scores(world, tokens), classifier.scores(world, tokens)])
 
     return jax.vmap(one)(sequences)

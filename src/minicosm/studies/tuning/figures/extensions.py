@@ -1,103 +1,21 @@
-"""The figures of the study, in the house style of the lab."""
+"""The experiments on exact models beyond Figure 3."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
+from minicosm.lab import PALETTE, Results, figure
 
-from ...common.checks import Results
-from ...common.figures import beside, curve
+from ...common.figures import curve
+from ..readings import HARDER, harder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def _sizes(results: Results) -> tuple[list[int], dict[int, Mapping[str, Any]]]:
-    found = {int(r.numbers["hidden"]): r.numbers for r in results.values()}
-    return sorted(found), found
-
-
-def figure_3_left(results: Results) -> "Figure":
-    """Accuracy against the number of states, with the published means as open marks."""
-    from ..claims.figure_3_left import PRINTED_HEAD, PRINTED_PROMPT, TOKENS
-
-    sizes, found = _sizes(results)
-    fig = figure(8.2, 3.8)
-    ax = fig.subplots()
-    lines = (
-        ("prompt_20", "prompt, 20 rows", PALETTE[0], "o-"),
-        ("prompt_1", "prompt, 1 row", PALETTE[3], "s--"),
-        ("head", "linear head", PALETTE[1], "o-"),
-        ("constructed", "head of Theorem 3.3", PALETTE[2], "^:"),
-        ("majority", "majority label", PALETTE[4], "-"),
-    )
-    for name, label, colour, style in lines:
-        curve(ax, sizes, [found[s][name] for s in sizes], label, color=colour, fmt=style, ms=4)
-    for printed, label, colour in (
-        (PRINTED_PROMPT, "published, prompt", PALETTE[0]),
-        (PRINTED_HEAD, "published, head", PALETTE[1]),
-    ):
-        ax.plot(sizes, [printed[s] for s in sizes], "o", ms=6, mfc="none", mec=colour, label=label)
-    ax.axvline(TOKENS, lw=0.8, ls=":", color="0.5")
-    ax.text(
-        TOKENS, 0.02, " as many states as tokens", transform=ax.get_xaxis_transform(), fontsize=8
-    )
-    ax.set_xlabel("hidden states |H|")
-    ax.set_ylabel("test accuracy (%)")
-    beside(ax)
-    return fig
-
-
-def controls(results: Results) -> "Figure":
-    """What regressions on the tokens reach, beside the tuned head and prompt."""
-    sizes, found = _sizes(results)
-    fig = figure(8.2, 3.6)
-    ax = fig.subplots()
-    lines = (
-        ("first_tokens", "five tokens, no model", PALETTE[2], "o-"),
-        ("histogram", "token counts, no model", PALETTE[4], "s--"),
-        ("prompt_20", "prompt, 20 rows", PALETTE[0], "o-"),
-        ("head", "linear head", PALETTE[1], "o-"),
-        ("posterior", "exact posterior", PALETTE[3], ":"),
-    )
-    for name, label, colour, style in lines:
-        curve(ax, sizes, [found[s][name] for s in sizes], label, color=colour, fmt=style, ms=4)
-    ax.set_xlabel("hidden states |H|")
-    ax.set_ylabel("test accuracy (%)")
-    beside(ax)
-    return fig
-
-
-def figure_3_right(results: Results) -> "Figure":
-    """Accuracy against the total number of states, with memory and without."""
-    from ..claims.figure_3_right import STATES, by_memory
-
-    found = by_memory(results)
-    sizes = [STATES * m for m in found]
-    fig = figure(6.4, 3.6)
-    ax = fig.subplots()
-    lines = (
-        ("attention_fast", "memory, attention head", PALETTE[0], "o-"),
-        ("mean_output", "memory, mean output + LR", PALETTE[3], "s--"),
-        ("histogram", "memory, token counts, no model", PALETTE[2], "^:"),
-    )
-    for name, label, colour, style in lines:
-        columns = [memory[name] for memory, _ in found.values()]
-        curve(ax, sizes, columns, label, color=colour, fmt=style, ms=4)
-    vanilla = [numbers["head"] for _, numbers in found.values()]
-    curve(ax, sizes, vanilla, "no memory, linear head", color=PALETTE[1], fmt="o-", ms=4)
-    ax.set_xlabel("states in total, |M||H|")
-    ax.set_ylabel("test accuracy (%)")
-    ax.set_xticks(sizes)
-    ax.legend(fontsize=8)
-    return fig
-
-
 def rank_curve(results: Results) -> "Figure":
     """Accuracy of linear heads against the rank of the emissions."""
-    n = results["rank"].numbers
+    n, ranks = results["rank"].numbers, results["rank"].config.ranks
     fig = figure(4.8, 3.2)
     ax = fig.subplots()
     for name, label, colour, style in (
@@ -105,10 +23,10 @@ def rank_curve(results: Results) -> "Figure":
         ("constructed", "head of Theorem 3.3", PALETTE[2], "^--"),
         ("majority", "majority label", PALETTE[4], ":"),
     ):
-        curve(ax, n["ranks"], n[name], label, color=colour, fmt=style, ms=4)
+        curve(ax, ranks, n[name], label, color=colour, fmt=style, ms=4)
     ax.set_xlabel("rank of W (6 states, 6 tokens)")
     ax.set_ylabel("test accuracy (%)")
-    ax.set_xticks(n["ranks"])
+    ax.set_xticks(ranks)
     ax.invert_xaxis()
     ax.legend(fontsize=8)
     return fig
@@ -141,7 +59,7 @@ def prompt_gap(results: Results) -> "Figure":
 def temperature(results: Results) -> "Figure":
     """Condition number and accuracy of heads against the temperature of the emissions."""
     n = results["heat"].numbers
-    heats = n["temperatures"]
+    heats = results["heat"].config.temperatures
     fig = figure(7.2, 3.2)
     left, right = fig.subplots(1, 2)
     condition = np.minimum(np.array(n["condition"], float), 1e17)
@@ -166,7 +84,7 @@ def temperature(results: Results) -> "Figure":
 def sharpness(results: Results) -> "Figure":
     """Error of softmax attention and labels it gets right, against the sharpness."""
     n, arrays = results["sharpness"].numbers, results["sharpness"].arrays
-    rates = np.asarray(n["lambdas"], float)
+    rates = np.asarray(results["sharpness"].config.lambdas, float)
     fig = figure(7.2, 3.2)
     left, right = fig.subplots(1, 2)
     left.loglog(
@@ -191,18 +109,16 @@ def sharpness(results: Results) -> "Figure":
 
 def harder_memory(results: Results) -> "Figure":
     """Accuracy of each reader on the harder worlds, one group of marks per family and length."""
-    from ..claims.extensions import HARDER, by_world
-
     fig = figure(7.4, 3.6)
     ax = fig.subplots()
     names = [name for name in HARDER if name != "majority"]
     markers = "os^vD*"
     for place, (name, marker) in enumerate(zip(names, markers, strict=True)):
         x = np.arange(len(results)) + (place - (len(names) - 1) / 2) * 0.11
-        columns = [by_world(r.numbers, name) for r in results.values()]
+        columns = list(harder(results, name).values())
         colour = PALETTE[place] if place < len(PALETTE) else "0.5"
         curve(ax, x, columns, HARDER[name], color=colour, fmt=marker, ms=4)
-    ax.set_xticks(range(len(results)), list(results))
+    ax.set_xticks(range(len(results)), list(harder(results, names[0])))
     ax.set_ylabel("test accuracy (%)")
     ax.legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.12))
     return fig
