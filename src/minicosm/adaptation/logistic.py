@@ -135,12 +135,3 @@ def _fit(features, labels, classes, ridge, whiten, max_steps):
     weights = (jnp.where(kept, final.theta[:, :-1] / deviation, 0)) @ vt
     bias = final.theta[:, -1] - weights @ mean
     return (weights[0], bias[0]) if rows == 1 else (weights, bias)
-
-
-def accuracy(
-    head: LinearHead, features: Float[AnyArray, "n d"], labels: Int[AnyArray, " n"]
-) -> float:
-    """The share of examples on which the head's decision is the label."""
-    scores = np.asarray(features, np.float64) @ np.asarray(head.weights).T + np.asarray(head.bias)
-    decided = scores >= 0 if scores.ndim == 1 else scores.argmax(axis=1)
-    return float((decided == np.asarray(labels)).mean())

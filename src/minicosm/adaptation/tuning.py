@@ -25,7 +25,7 @@ from minicosm.models import MaskedLM, Transformer
 from minicosm.worlds import HMM
 from minicosm.worlds.hmm.chain import forward_messages, normalise
 
-from .heads import AnyArray, AttentionHead, LinearHead
+from .heads import AnyArray, AttentionHead, LinearHead, accuracy
 from .prompt import Classifier, SoftPrompt
 
 PROMPT_SCALE = 0.02
@@ -35,12 +35,6 @@ def cross_entropy(scores: Float[Array, "n K"], labels: Int[Array, " n"]) -> Floa
     """Mean softmax cross-entropy of the scores."""
     chosen = jax.nn.one_hot(labels, scores.shape[1], dtype=scores.dtype)
     return jnp.mean(jax.nn.logsumexp(scores, axis=1) - jnp.sum(scores * chosen, axis=1))
-
-
-def accuracy(scores: Float[Array, "n *K"], labels: Int[Array, " n"]) -> Float[Array, ""]:
-    """The share of examples whose argmax (or sign, for one score) is the label."""
-    chosen = scores >= 0 if scores.ndim == 1 else jnp.argmax(scores, axis=1)
-    return jnp.mean(chosen == labels, dtype=scores.dtype)
 
 
 def _batch(key: PRNGKeyArray, count: int, size: int) -> Int[Array, " size"]:

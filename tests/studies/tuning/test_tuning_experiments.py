@@ -1,5 +1,5 @@
-"""Every experiment at its smallest: the promised fields, relations that must hold, and the same
-numbers for the same configuration."""
+"""What the experiments on exact models stand on: sampling, tasks, features; and the same numbers for
+the same configuration."""
 
 import jax
 import jax.numpy as jnp
@@ -7,100 +7,25 @@ import numpy as np
 import pytest
 
 from minicosm.lab import silent
-from minicosm.studies.tuning.experiments import (
-    corpora,
-    harder_memory,
-    oracle_heads,
-    oracle_memory,
-    prompt_gap,
-    rank_curve,
-    sharpness,
-    temperature,
-)
+from minicosm.studies.tuning.experiments import corpora, oracle_heads
+from minicosm.studies.tuning.trials import OracleHeads
 from minicosm.worlds import HMM, MemoryHMM
 
 
-def test_oracle_heads():
-    config = oracle_heads.OracleHeads(
+@pytest.mark.long
+def test_one_configuration_has_one_result():
+    config = OracleHeads(
         hidden=5, worlds=2, length=20, train=300, validation=50, test=200, steps=40, warmup=5,
         prompt_length=3,
     )  # fmt: skip
     calls = []
     result = oracle_heads.run(config, lambda done, total, note="": calls.append((done, total)))
     numbers = {k: np.asarray(v) for k, v in result.numbers.items()}
-    for name in (
-        "majority", "constructed", "logistic", "logistic_whitened", "head", "prompt_1", "prompt_20",
-        "hot", "hot_refit", "first_tokens", "histogram", "posterior", "gain_prompt_1",
-        "gain_prompt_20", "gain_hot_refit", "condition", "small_margins",
-    ):  # fmt: skip
-        assert numbers[name].shape == (2,), name
     assert (numbers["posterior"] >= numbers["majority"]).all()
-    assert (numbers["majority"] >= 0.5).all() and numbers["two_classes"].all()
+    assert (numbers["majority"] >= 0.5).all()
     assert numbers["clear_errors"].sum() == 0
     assert calls[-1] == (42, 42)
     assert oracle_heads.run(config, silent).numbers == result.numbers
-
-
-def test_oracle_memory():
-    config = oracle_memory.OracleMemory(
-        worlds=2, length=30, train=200, validation=50, test=100, steps=40, warmup=5
-    )
-    numbers = oracle_memory.run(config, silent).numbers
-    for name in (
-        "majority", "attention_slow", "attention_fast", "token_attention", "mean_output",
-        "first_output", "histogram", "certainty",
-    ):  # fmt: skip
-        assert np.shape(numbers[name]) == (2,), name
-    assert np.greater_equal(numbers["mean_output"], 0.9).all()  # two values, 29 sharp tokens
-
-
-def test_rank_curve():
-    config = rank_curve.RankCurve(worlds=2, ranks=(6, 2), length=8, train=400, test=200)
-    numbers = rank_curve.run(config, silent).numbers
-    assert numbers["rank"] == [[6, 6], [2, 2]]
-    assert min(numbers["constructed"][0]) == 1  # the theorem: no error at full rank
-    assert np.mean(numbers["logistic"][1]) < np.mean(numbers["logistic"][0])
-
-
-def test_temperature():
-    config = temperature.Temperature(
-        temperatures=(0.01, 0.3), worlds=2, length=20, train=300, validation=50, test=100
-    )
-    numbers = temperature.run(config, silent).numbers
-    assert np.shape(numbers["logistic"]) == (2, 2)
-    assert np.median(numbers["condition"][0]) > np.median(numbers["condition"][1])
-
-
-def test_prompt_gap():
-    config = prompt_gap.PromptGap(
-        worlds=2, length=8, train=400, test=200, starts=2, steps=40, warmup=5, batch=32
-    )
-    numbers = prompt_gap.run(config, silent).numbers
-    assert numbers["covered_assumption_3_5"] == [True, True]
-    assert numbers["covered_constructed"] == [1.0, 1.0]
-    assert numbers["uncovered_assumption_3_5"] == [False, False]
-    assert np.isnan(numbers["uncovered_constructed"]).all()
-    assert max(numbers["covered_majority"] + numbers["uncovered_majority"]) < 0.65
-
-
-def test_sharpness():
-    config = sharpness.Sharpness(lambdas=(1.0, 100.0), worlds=2, length=8, sequences=100)
-    numbers = sharpness.run(config, silent).numbers
-    assert numbers["hard_agreement"] == [1.0, 1.0]
-    assert np.sum(numbers["bound_broken"]) == 0
-    assert np.mean(numbers["mean_error"][1]) < np.mean(numbers["mean_error"][0])
-
-
-@pytest.mark.parametrize("family", ["random", "gated"])
-def test_harder_memory(family):
-    config = harder_memory.HarderMemory(
-        family=family, temperatures=(0.2,), length=8, worlds=2, train=200, test=100, steps=20
-    )
-    numbers = harder_memory.run(config, silent).numbers
-    for name in ("attention", "mean_output", "first_output", "histogram", "posterior", "in_R"):
-        assert np.shape(numbers[name]) == (1, 2), name
-    inside = np.asarray(numbers["constructed_inside"])
-    assert np.isnan(inside).all() if family == "random" else (inside == 1).all()
 
 
 def test_fast_sampling_has_the_law_of_the_world():

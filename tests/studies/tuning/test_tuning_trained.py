@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 
 from minicosm.lab import TrialResult, silent
-from minicosm.studies.tuning.claims import trained_trials
-from minicosm.studies.tuning.experiments import pretraining, prompt_effect, trained, trained_tasks
+from minicosm.studies.tuning import readings, trials
+from minicosm.studies.tuning.experiments import pretraining, prompt_effect, trained
 from minicosm.worlds import HMM
 
-RECIPE = pretraining.Pretraining(
-    width=8, heads=2, steps=6, warmup=1, checkpoints=3, batch=2, length=12
-)
-TUNING = trained_tasks.Tuning(
+RECIPE = trials.Pretraining(width=8, heads=2, steps=6, warmup=1, checkpoints=3, batch=2, length=12)
+TUNING = trials.Tuning(
     length=13, train=120, validation=20, test=60, head_steps=20, head_warmup=2, prompt_length=3,
     prompt_steps=4, prompt_warmup=1, prompt_batch=8, fine_steps=2, fine_batch=4,
 )  # fmt: skip
-VANILLA = trained_tasks.TrainedTuning(
+VANILLA = trials.TrainedTuning(
     hidden=5, tasks=2, early_prompts=(1,), pretraining=RECIPE, tuning=TUNING
 )
 
@@ -29,6 +27,7 @@ def vanilla(tmp_path_factory):
     return trained.run(VANILLA, silent, tmp_path_factory.mktemp("vanilla"))
 
 
+@pytest.mark.long
 def test_a_vanilla_trial_has_all_arms_of_every_task(vanilla):
     numbers = vanilla.numbers
     for name in (
@@ -45,6 +44,7 @@ def test_a_vanilla_trial_has_all_arms_of_every_task(vanilla):
     np.testing.assert_array_equal(vanilla.arrays["checkpoint_step"], [2, 4, 6])
 
 
+@pytest.mark.long
 def test_a_trial_continues_from_its_folder(vanilla, tmp_path):
     """Stopped in the middle of the tuning and started again, it comes to the same numbers."""
 
@@ -60,15 +60,6 @@ def test_a_trial_continues_from_its_folder(vanilla, tmp_path):
     assert (tmp_path / "pretraining.npz").exists()
     again = trained.run(VANILLA, silent, tmp_path)
     assert again.numbers == vanilla.numbers
-
-
-def test_a_trial_with_memory_has_attention_heads(tmp_path):
-    recipe = replace(RECIPE, optimiser="adamw", peak=1e-3)
-    config = replace(VANILLA, hidden=2, memory=2, early_prompts=(), pretraining=recipe)
-    numbers = trained.run(config, silent, tmp_path).numbers
-    for name in ("trained_attention", "exact_attention", "trained_mean", "exact_mean"):
-        assert np.shape(numbers[name]) == (2,), name
-    assert "trained_prompt" not in numbers
 
 
 def test_the_fitted_prior_is_found_on_the_exact_model():
@@ -108,12 +99,12 @@ def test_the_law_at_the_mask_is_the_models_own():
     for x, with_prompt, whole in zip(tokens, found, everywhere, strict=True):
         rows = model.embed(x, observed)
         np.testing.assert_allclose(whole, model.predict(rows), atol=1e-6)
-        behind = model.predict(np.concatenate([prompt, rows]))[2]
-        np.testing.assert_allclose(with_prompt, behind, atol=1e-6)
+        after = model.predict(np.concatenate([prompt, rows]))[2]
+        np.testing.assert_allclose(with_prompt, after, atol=1e-6)
 
 
 def test_options_choose_sizes_and_counts():
-    found = trained_trials.left_trials("laptop", 0, sizes=(4, 25), pretrainings=2, steps=7)
+    found = trials.trained_left("laptop", 0, sizes=(4, 25), pretrainings=2, steps=7)
     assert list(found) == ["|H|=4 #1", "|H|=25 #1", "|H|=4 #2", "|H|=25 #2"]
     assert found["|H|=25 #1"].config.pretraining.steps == 7
     for bad in (
@@ -124,23 +115,36 @@ def test_options_choose_sizes_and_counts():
         {"tasks": 0},
     ):
         with pytest.raises(ValueError, match=next(iter(bad))):
-            trained_trials.left_trials("laptop", 0, **bad)
-    paper = trained_trials.right_trials("paper", 0)["|M|=2 #1"].config.pretraining
-    assert (paper.layers, paper.width, paper.documents, paper.steps) == (6, 768, 5000, 37_500)
+            trials.trained_left("laptop", 0, **bad)
 
 
-def test_both_panels_share_the_trials_of_a_size():
-    left, right = (
-        f("laptop", 0) for f in (trained_trials.left_trials, trained_trials.right_trials)
-    )
-    assert left["|H|=8 #1"] == right["|H|=8 #1"]
+def test_the_sizes_of_laptop_and_paper():
+    paper = trials.trained_right("paper", 0)
+    assert len(paper) == 160
+    recipe = paper["|M|=2 #1"].config.pretraining
+    assert (recipe.layers, recipe.width, recipe.documents, recipe.steps) == (6, 768, 5000, 37_500)
+    laptop = trials.trained_left("laptop", 0)
+    assert len(laptop) == 30 and laptop["|H|=15 #2"].config.early_prompts == (1, 2)
+    assert laptop["|H|=30 #5"].config.pretraining == trials.Pretraining()
+    exact = trials.exact_right("laptop", 0)
+    assert exact["|H|=28"].config == trials.OracleHeads(hidden=28, prompts=False)
+    assert exact["|M|=7"].config == trials.OracleMemory(memory=7)
+
+
+@pytest.mark.parametrize("panel", ["exact", "trained"])
+def test_both_panels_share_the_trials_of_a_size(panel):
+    left, right = (getattr(trials, f"{panel}_{side}")("laptop", 0) for side in ("left", "right"))
+    name = "|H|=8" if panel == "exact" else "|H|=8 #1"
+    assert left[name] == right[name]
 
 
 def test_worlds_are_the_unit_of_an_interval():
     """Tasks of one world are averaged before worlds are compared."""
-    tasks = {"|H|=5 #1": [0.5, 0.7, 0.9], "|H|=5 #2": [0.2, 0.4, 0.0], "|M|=2 #1": [1.0, 1.0]}
+    vanilla, memory = trials.TrainedTuning(hidden=5), trials.TrainedTuning(hidden=4, memory=2)
     results = {
-        name: TrialResult({"trained_head": found, "hidden": 5, "memory": 2})
-        for name, found in tasks.items()
+        "a": TrialResult({"trained_head": [0.5, 0.7, 0.9]}, config=vanilla),
+        "b": TrialResult({"trained_head": [0.2, 0.4, 0.0]}, config=replace(vanilla, member=1)),
+        "c": TrialResult({"trained_head": [1.0, 1.0]}, config=memory),
     }
-    np.testing.assert_allclose(trained_trials.by_size(results)[5]["trained_head"], [0.7, 0.2])
+    assert readings.vanilla(results, "trained_head") == {5: pytest.approx([0.7, 0.2])}
+    assert readings.with_memory(results, "trained_head") == {2: [1.0]}

@@ -101,7 +101,7 @@ def test_proposition_d1():
 def test_lemmas_of_theorem_d6(sizes, stationary):
     printed = strict = zero = 0
     beyond = 0.0
-    for seed in range(6):
+    for seed in range(12):
         found = prompt_memory_world(jax.random.key(seed), **sizes)
         if not stationary:
             found = nonstationary(found, jax.random.key(seed))
@@ -109,9 +109,9 @@ def test_lemmas_of_theorem_d6(sizes, stationary):
         sequences = sample_sequences(world, jax.random.key(seed), 4, 48)
         how = {"stationary": stationary}
         d9 = lemma_d9(world, task, sequences, **how)
-        assert d9.error == 0
+        assert not d9.error and d9.holds is not False
         assert d9.details["prompt attended"] == 0
-        printed += lemma_d9(world, task, sequences, printed=True, **how).error
+        printed += lemma_d9(world, task, sequences, printed=True, **how).error or 0.0
         d10 = claim_d10(world, task, sequences, **how)
         assert d10.error < ROUNDING
         beyond = max(beyond, d10.details["norm at the prompt"])
@@ -120,11 +120,11 @@ def test_lemmas_of_theorem_d6(sizes, stationary):
         d12 = claim_d12(world, task, sequences, **how)
         assert d12.error == 0
         strict += d12.details["strict"]
-        assert lemma_d13(world, task, sequences, **how).error < ROUNDING
+        assert (lemma_d13(world, task, sequences, **how).error or 0.0) < ROUNDING
         assert claim_d14(world, task, sequences, **how).error < ROUNDING
         d15 = claim_d15(world, task, sequences, **how)
-        assert d15.error == (0 if d15.details["cases"] else None)
-        zero += d15.details["cases"]
+        assert d15.error == (0 if d15.details["cases"] else None)  # None: nothing to compare
+        zero += d15.details["impossible x^"]
     if sizes is ONE_PROMPT:
         assert printed > 0  # Lemma D.9 claims I = I^, and the prompt may make more positions sure
     assert strict > 0

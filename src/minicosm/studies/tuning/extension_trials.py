@@ -112,7 +112,7 @@ class Sharpness:
 def sharpness(config: Sharpness) -> dict[str, Trial]:
     from .experiments import sharpness
 
-    return {"sharpness": Trial(sharpness.run, config)}
+    return {"suite": Trial(sharpness.run, config)}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,13 @@
 """Why tuning a head or a prompt works: assumptions, constructions, lemmas."""
 
 from .assumptions import Cover, covering, covering_numeric, nondegenerate, regular, start_recurs
-from .attention_head import Sharpness, recovering_head, sharpness, theorem_4_3
+from .attention_head import (
+    SoftAttention,
+    recovering_head,
+    soft_attention,
+    softmax_bound,
+    theorem_4_3,
+)
 from .counterexamples import binary_prompt, overlapping_spans, wrong_label_world
 from .lemmas import (
     claim_b1,
@@ -62,7 +68,7 @@ __all__ = [
     "Cover",
     "HeadComparison",
     "PromptSolution",
-    "Sharpness",
+    "SoftAttention",
     "best_linear_head",
     "binary_prompt",
     "claim_b1",
@@ -110,8 +116,9 @@ __all__ = [
     "regular",
     "separable_prompt",
     "separable_prompt_head",
-    "sharpness",
     "shorter_prompt",
+    "soft_attention",
+    "softmax_bound",
     "star_states",
     "start_recurs",
     "statement_3_3",

@@ -205,8 +205,8 @@ def best_linear_head(
     return HeadComparison(
         fitted,
         constructed,
-        accuracy(fitted, outputs, labels),
-        accuracy(constructed, outputs, labels),
+        float(accuracy(outputs @ np.asarray(fitted.weights).T + fitted.bias, labels)),
+        float(accuracy(outputs @ np.asarray(constructed.weights).T, labels)),
         float(np.bincount(labels).max() / len(labels)),
         nondegenerate(world).numbers["rank"],
     )

@@ -241,7 +241,7 @@ def lemma_d13(
         "zero": worst(o.values, ruled_out),
     }
     ruled = {"impossible x^": int((o.possible & ~o.reachable).sum())}
-    return largest("Lemma D.13", parts, int(where.sum()), **ruled)
+    return largest("Lemma D.13", parts, int((where | ruled_out).sum()), **ruled)
 
 
 def claim_d14(
@@ -280,7 +280,7 @@ def claim_d15(
     """Claim D.15: if x is possible and x^ is not, `mu . P[M_{j*} | x] = 0`; and where
     `Pr(X^_-i = x^_-i) = 0` the output is exactly the zero vector.
 
-    The error is the larger of |mu . P| and of the outputs' entries; `cases` counts such x.
+    The error is the larger of |mu . P| and of the outputs' entries.
     """
     o, _ = _run(world, task, sequences, star, stationary)
     zero = o.possible & ~o.reachable
@@ -288,5 +288,5 @@ def claim_d15(
         "target": worst(o.memory @ np.asarray(task.mu, np.float64).T, zero),
         "outputs": worst(o.outputs, ~o.context),
     }
-    impossible = {"impossible contexts": int((~o.context).sum())}
-    return largest("Claim D.15", parts, int(zero.sum()), **impossible)
+    found = {"impossible x^": int(zero.sum()), "impossible contexts": int((~o.context).sum())}
+    return largest("Claim D.15", parts, sum(found.values()), **found)

@@ -162,59 +162,36 @@ STUDY.claim(
 )
 
 STUDY.claim(
-    id="tuning/claim-d.10",
-    title="Keys and values read joint laws after the prompt",
-    source=f"{PAPER}, Claim D.10",
-    statement="Claim D.3 with the prompt, at positions i > 1 with a possible context.",
-    criterion=EXACT,
+    id="tuning/claims-d.10-to-d.12",
+    title="Keys and values read joint laws after the prompt, which only shrinks supports",
+    source=f"{PAPER}, Claim D.10, Proposition D.11 and Claim D.12",
+    statement=(
+        "At positions i > 1 with a possible context: Claim D.3 holds with the prompt (D.10), the support "
+        "of P[M_j*|X^_-i] lies in supp(mu) (D.11), and supp P[H_i|X^_-i] lies in "
+        "supp P[H_{i-1}|X_-(i-1)] (D.12)."
+    ),
+    criterion=f"D.10: {EXACT} D.11 and D.12: {COUNTED}",
     trials=prompted,
-    check=holds("Claim D.10"),
+    check=holds("Claim D.10", "Proposition D.11", "Claim D.12"),
     kind="lemma",
     figure=statement_figure("Claim D.10"),
 )
 
 STUDY.claim(
-    id="tuning/supports-d.11-and-d.12",
-    title="The prompt leaves only the values that matter, and only shrinks supports",
-    source=f"{PAPER}, Proposition D.11 and Claim D.12",
-    statement=(
-        "For i > 1 the support of P[M_j*|X^_-i] lies in supp(mu), and supp P[H_i|X^_-i] lies in "
-        "supp P[H_{i-1}|X_-(i-1)]."
-    ),
-    criterion=COUNTED,
-    trials=prompted,
-    check=holds("Proposition D.11", "Claim D.12"),
-    kind="lemma",
-)
-
-STUDY.claim(
-    id="tuning/lemma-d.13",
+    id="tuning/claims-d.13-to-d.15",
     title="Values after the prompt",
-    source=f"{PAPER}, Lemma D.13",
+    source=f"{PAPER}, Lemma D.13, Claims D.14 and D.15",
     statement=(
-        "For i in I^ the value is mu.P[X^_i, M_j*|X^_-i], a positive multiple of mu.P[M_j*|x]; it is 0 at "
-        "every i > 1 when (fake token, x) is impossible."
+        "D.13: for i in I^ the value is mu.P[X^_i, M_j*|X^_-i], a positive multiple of mu.P[M_j*|x]; it "
+        "is 0 at every i > 1 when (fake token, x) is impossible. D.14: mu.P[M_j*|X^=x^] = "
+        "mu.P[M_j*|x] / Pr(fake|x), and Pr(fake|x) = Pr(M_j* in supp(mu)|x). D.15: if x is possible and "
+        "(fake token, x) is not, mu.P[M_j*|x] = 0; impossible contexts give the zero vector."
     ),
     criterion=EXACT,
     trials=prompted,
-    check=holds("Lemma D.13"),
+    check=holds("Lemma D.13", "Claim D.14", "Claim D.15"),
     kind="lemma",
     figure=statement_figure("Lemma D.13"),
-)
-
-STUDY.claim(
-    id="tuning/claims-d.14-and-d.15",
-    title="The prompt divides the score by the chance of the fake token, or everything is zero",
-    source=f"{PAPER}, Claims D.14 and D.15",
-    statement=(
-        "mu.P[M_j*|X^=x^] = mu.P[M_j*|x] / Pr(fake|x), and Pr(fake|x) = Pr(M_j* in supp(mu)|x). If x is "
-        "possible and (fake token, x) is not, mu.P[M_j*|x] = 0; impossible contexts give the zero vector."
-    ),
-    criterion=EXACT,
-    trials=prompted,
-    check=holds("Claim D.14", "Claim D.15"),
-    kind="lemma",
-    figure=statement_figure("Claim D.14"),
 )
 
 

@@ -168,26 +168,6 @@ def beats_majority(results: Results) -> Outcome:
 
 
 @STUDY.claim(
-    id="tuning/trained-five-tokens",
-    title="Five tokens and no language model beat head tuning of pretrained models",
-    source="control for Figure 3 (left)",
-    statement=(
-        "Logistic regression on the one-hot code of the first five observed tokens is more accurate than "
-        "head tuning on a pretrained model whenever states outnumber tokens."
-    ),
-    criterion=f"At every |H| > 10 {DECIDES}",
-    trials=trained_left,
-    kind="control",
-)
-def five_tokens(results: Results) -> Outcome:
-    prompts = differences(results, "first_tokens", "trained_prompt")
-    return all_of(
-        all_above("five tokens - head", differences(results, "first_tokens", "trained_head")),
-        numbers={f"five tokens - prompt, {size}": gap for size, gap in prompts.items()},
-    )
-
-
-@STUDY.claim(
     id="tuning/trained-better-models-better-heads",
     title="The lower the excess loss of a checkpoint, the better the best head on it",
     source="our own; pretraining quality against downstream accuracy",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minicosm.lab import PALETTE, Results, figure
+from minicosm.lab import PALETTE, Results, figure, rows
 
 from ...common.figures import curve
 from ..readings import HARDER, harder
@@ -83,27 +83,22 @@ def temperature(results: Results) -> "Figure":
 
 def sharpness(results: Results) -> "Figure":
     """Error of softmax attention and labels it gets right, against the sharpness."""
-    n, arrays = results["sharpness"].numbers, results["sharpness"].arrays
-    rates = np.asarray(results["sharpness"].config.lambdas, float)
+    rates = results["suite"].config.lambdas
+    found = [rows(results, f"lambda {rate:g}") for rate in rates]
     fig = figure(7.2, 3.2)
     left, right = fig.subplots(1, 2)
-    left.loglog(
-        rates, np.maximum(np.mean(n["mean_error"], axis=1), 1e-17), "o-", ms=4, label="error"
-    )
-    left.loglog(
-        rates, np.maximum(np.mean(arrays["mean_bound"], axis=1), 1e-17), "--", label="bound"
-    )
+    for name, label, style in (("mean", "error", "o-"), ("bound", "bound", "--")):
+        means = [np.mean(n[name]) for n in found]
+        left.loglog(rates, np.maximum(means, 1e-17), style, ms=4, label=label)
     left.set_ylabel("mean difference from the hard head")
-    left.legend(fontsize=8)
-    curve(right, rates, n["agreement"], "softmax", color=PALETTE[0], fmt="o-", ms=4)
-    right.axhline(
-        100 * float(np.mean(n["hard_agreement"])), ls="--", lw=1, color="0.5", label="hard"
-    )
+    curve(right, rates, [n["right"] for n in found], "softmax", color=PALETTE[0], fmt="o-", ms=4)
+    hard = 100 * float(np.mean(rows(results, "hard head")["right"]))
+    right.axhline(hard, ls="--", lw=1, color="0.5", label="hard")
     right.set_xscale("log")
     right.set_ylabel("labels right on R (%)")
-    right.legend(fontsize=8)
     for ax in (left, right):
         ax.set_xlabel("sharpness λ")
+        ax.legend(fontsize=8)
     return fig
 
 

@@ -11,7 +11,6 @@ from minicosm.theory.tuning import (
     lemma_d4,
     overlapping_spans,
     proposition_d1,
-    recoverable_relations,
     star_states,
     theorem_4_3,
 )
@@ -45,8 +44,6 @@ def run(config: Suite, progress: Progress) -> TrialResult:
         ledger.measure("outside R", **counts)
         for lemma in (lemma_d2, claim_d3, lemma_d4):
             ledger.add(lemma(world, task, sequences), condition=condition)
-        for relation in recoverable_relations(world, drawn.mu, drawn.cell):
-            ledger.add(relation)
         ledger.add(proposition_d1(world, all_sequences(world.vocab, 2)))
         if i == 0:
             states = star_states(world, drawn.cell, theorem.conditions[0].witness)

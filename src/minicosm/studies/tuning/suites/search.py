@@ -8,7 +8,12 @@ from jaxtyping import Bool, Float, PRNGKeyArray
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import Condition, Theorem
-from minicosm.theory.tuning import covering, recoverable_for, recoverable_states
+from minicosm.theory.tuning import (
+    covering,
+    recoverable_for,
+    recoverable_relations,
+    recoverable_states,
+)
 from minicosm.worlds import (
     HMM,
     MemoryHMM,
@@ -43,7 +48,8 @@ def covering_sets(config: Suite, progress: Progress) -> TrialResult:
 
 
 def recoverable_sets(config: Suite, progress: Progress) -> TrialResult:
-    """The coloop test for the largest S* against ranks of every subset, for 4.2 and for D.5."""
+    """The coloop test for the largest S* against ranks of every subset, for 4.2 and for D.5, and the
+    relations between the assumptions."""
     ledger = Ledger()
     root = jax.random.key(config.seed)
     for i in range(config.worlds):
@@ -53,6 +59,8 @@ def recoverable_sets(config: Suite, progress: Progress) -> TrialResult:
         world, cell = _mixed_world(key, rng, i)
         mu = np.where(rng.random(world.values) < 0.6, 1.0, 0.0)
         mu[rng.integers(world.values)] = 1.0
+        for relation in recoverable_relations(world, mu, cell):
+            ledger.add(relation)
         every = np.ones(world.values, bool)
         for number, found, relevant in (
             ("4.2", recoverable_states(world, cell), every),
