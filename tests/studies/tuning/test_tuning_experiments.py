@@ -62,11 +62,3 @@ def test_tasks_have_both_classes_in_every_split():
             assert ((share > 0) & (share < 1)).all()
         scores = np.einsum("wrs,wns->wnr", task.mu, law)
         np.testing.assert_array_equal(scores.argmax(axis=2), task.labels)
-
-
-def test_whitened_features_have_unit_covariance():
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(2, 500, 3)) @ np.diag([1, 1e-5, 0.0])
-    white = corpora.whitened(jnp.asarray(features), 400)[:, :400]
-    for x in white:
-        np.testing.assert_allclose(np.cov(x.T, bias=True), np.diag([1, 1, 0.0]), atol=1e-5)

@@ -3,14 +3,12 @@ prompt does to the exact model."""
 
 from dataclasses import replace
 
-import jax
 import numpy as np
 import pytest
 
 from minicosm.lab import TrialResult, silent
 from minicosm.studies.tuning import readings, trials
-from minicosm.studies.tuning.experiments import pretraining, prompt_effect, trained
-from minicosm.worlds import HMM
+from minicosm.studies.tuning.experiments import trained
 
 RECIPE = trials.Pretraining(width=8, heads=2, steps=6, warmup=1, checkpoints=3, batch=2, length=12)
 TUNING = trials.Tuning(
@@ -60,47 +58,6 @@ def test_a_trial_continues_from_its_folder(vanilla, tmp_path):
     assert (tmp_path / "pretraining.npz").exists()
     again = trained.run(VANILLA, silent, tmp_path)
     assert again.numbers == vanilla.numbers
-
-
-def test_the_fitted_prior_is_found_on_the_exact_model():
-    """Outputs of the exact model with some law of H_1 are explained by that law."""
-    with jax.enable_x64(True):
-        world = HMM.random(
-            jax.random.key(0),
-            hidden=4,
-            vocab=6,
-            emission_temperature=0.5,
-            transition_temperature=0.5,
-        )
-    rng = np.random.default_rng(0)
-    messages, prior = rng.dirichlet(np.ones(4), 300), np.array([0.5, 0.3, 0.15, 0.05])
-    laws = prompt_effect.shifted(world, messages, prior)
-    np.testing.assert_allclose(prompt_effect.fitted_prior(world, messages, laws), prior, atol=2e-3)
-    mu = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0]])
-    bare = prompt_effect.shifted(world, messages, np.asarray(world.first))
-    found = prompt_effect.prompt_effect(world, messages, mu, bare, laws, prior)
-    assert found["prompt_misfit"] < 1e-3 < found["prompt_change"]
-    joint = messages * prior
-    expected = (joint[:, :2].sum(1) / joint.sum(1)).mean()
-    np.testing.assert_allclose(found["relevant_after"], expected, atol=2e-3)
-    np.testing.assert_allclose(found["relevant_exact"], expected)
-
-
-def test_the_law_at_the_mask_is_the_models_own():
-    from minicosm.models import Transformer
-
-    config = pretraining.transformer_config(RECIPE, 5)
-    model = Transformer(config, key=jax.random.key(0))
-    tokens = np.random.default_rng(0).integers(0, 5, (3, 7))
-    prompt = np.random.default_rng(1).normal(size=(2, 8)).astype(np.float32)
-    observed = np.arange(7) > 0
-    found = pretraining.outputs_at_mask(model, tokens, prompt)
-    everywhere = pretraining.outputs_everywhere(model, tokens)
-    for x, with_prompt, whole in zip(tokens, found, everywhere, strict=True):
-        rows = model.embed(x, observed)
-        np.testing.assert_allclose(whole, model.predict(rows), atol=1e-6)
-        after = model.predict(np.concatenate([prompt, rows]))[2]
-        np.testing.assert_allclose(with_prompt, after, atol=1e-6)
 
 
 def test_options_choose_sizes_and_counts():

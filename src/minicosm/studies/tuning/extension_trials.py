@@ -154,7 +154,7 @@ class HarderLengths:
     HarderLengths,
     smoke={
         "lengths": (8,), "temperatures": (0.2,), "worlds": 3, "train": 300, "test": 100,
-        "steps": 60, "warmup": 10,
+        "steps": 64, "warmup": 10,
     },
     laptop={},
     paper={},

@@ -298,9 +298,11 @@ class TrainedRight(TrainedLeft):
 
 _BRIEF: dict[str, Any] = {
     "sizes": (12,), "pretrainings": 1, "tasks": 1, "steps": 20, "early": (),
-    "recipe": Pretraining(layers=1, width=16, heads=2, checkpoints=2, batch=8, length=16, warmup=2),
+    "recipe": Pretraining(
+        layers=1, width=16, heads=2, checkpoints=2, length=16, optimiser="adamw", peak=3e-3, warmup=2,
+    ),
     "tuning": Tuning(
-        length=17, train=300, validation=50, test=100, head_steps=50, head_warmup=5,
+        length=17, train=300, validation=50, test=100, head_steps=48, head_warmup=5,
         prompt_length=4, prompt_steps=10, prompt_warmup=1, fine_steps=4,
     ),
 }  # fmt: skip

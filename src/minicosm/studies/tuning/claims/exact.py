@@ -112,7 +112,11 @@ def everywhere(results: Results) -> Outcome:
     kind="figure",
 )
 def gain_grows(results: Results) -> Outcome:
-    gains = vanilla(results, "gain_prompt_20")
+    prompts, heads = vanilla(results, "prompt_20"), vanilla(results, "head")
+    gains = {
+        size: [a - b for a, b in zip(values, heads[size], strict=True)]
+        for size, values in prompts.items()
+    }
     many, few = pooled(gains), pooled(gains, 0, TOKENS)
     return all_of(
         all_above("difference of gains", unpaired(many, few)),

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from minicosm.adaptation.controls import token_histogram
+from minicosm.adaptation.logistic import logistic_accuracies
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import MemoryHMM, recoverable_memory_world
 
@@ -26,7 +27,6 @@ from ..extension_trials import HarderMemory
 from .corpora import (
     at_temperatures,
     balanced_dense,
-    logistic_accuracies,
     majority,
     sample_tokens,
     sign_labels,
@@ -50,7 +50,7 @@ def run(config: HarderMemory, progress: Progress) -> TrialResult:
         mu = jnp.asarray(balanced_dense(mu, exact.memory[:, : config.train]))
         labels = sign_labels(mu, exact.memory)
         progress(2, total, f"T = {config.length}: {len(drawn)} worlds drawn")
-        tuned, _, _ = train_attention(
+        tuned = train_attention(
             {"attention": config.rate, "token_attention": config.rate}, exact.outputs, tokens,
             labels, config.train, config.test, tune_key,
             steps=config.steps, warmup=config.warmup, batch=config.batch,

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from minicosm.adaptation import AttentionHead, accuracy
+from minicosm.adaptation import accuracy
 from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.tuning import (
     HeadLoss,
@@ -18,7 +18,7 @@ from minicosm.adaptation.tuning import (
     head_scores,
     seen,
 )
-from minicosm.training import History, adam, fit_ensemble
+from minicosm.training import adam, fit_ensemble
 from minicosm.training.fit import Report
 from minicosm.worlds import MemoryHMM
 from minicosm.worlds.hmm.chain import normalise
@@ -77,9 +77,8 @@ def train_attention(
     warmup: int,
     batch: int,
     progress: Report,
-) -> tuple[dict[str, np.ndarray], dict[str, AttentionHead], History]:
-    """Attention heads trained side by side by Adam in every world: their test accuracies, the heads
-    and the history.
+) -> dict[str, np.ndarray]:
+    """Attention heads trained side by side by Adam in every world: their test accuracies.
 
     `rates` maps names to peak rates; a head whose name starts with "token" has values `Q[x_i] . g_i`.
     Training runs in float32: the outputs are probabilities and the heads start at zero.
@@ -99,7 +98,7 @@ def train_attention(
         )
         outputs = jnp.asarray(outputs, jnp.float32)
         short, answers = jnp.asarray(tokens, jnp.int32), jnp.asarray(labels, jnp.int32)
-        trained, history = fit_ensemble(
+        trained, _ = fit_ensemble(
             HeadLoss(outputs[:, :train], short[:, :train], answers[:, :train], True, batch),
             heads,
             adam(rates, steps, warmup),
@@ -110,7 +109,7 @@ def train_attention(
             trainable=trainable,
         )
         found = _test_heads(trained, outputs[:, -test:], short[:, -test:], answers[:, -test:])
-    return {name: np.asarray(value, np.float64) for name, value in found.items()}, trained, history
+    return {name: np.asarray(value, np.float64) for name, value in found.items()}
 
 
 def _test_heads(heads, outputs, tokens, labels):

@@ -7,12 +7,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
-from minicosm.adaptation.heads import AnyArray
-from minicosm.adaptation.tuning import seen
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.training import History, MaskedObjective, adamw, fit, muon
 from minicosm.training.fit import Report, Watch
@@ -22,7 +19,6 @@ from ..trials import Pretraining
 
 MEASURED_RATE = 0.05  # the paper's share of masks: what all recipes are measured by
 HELD_OUT = 256
-CHUNK = 250  # sequences that the model reads at once
 
 
 def transformer_config(recipe: Pretraining, vocab: int) -> TransformerConfig:
@@ -100,35 +96,3 @@ def _corpus(world, key, documents, length):
         return world.sample(key, length).tokens.astype(jnp.int8)
 
     return jax.lax.map(one, jax.random.split(key, documents), batch_size=50)
-
-
-@eqx.filter_jit
-def outputs_at_mask(
-    model: Transformer, tokens: Int[AnyArray, "n T"], prompt: Float[AnyArray, "k E"] | None = None
-) -> Float[Array, "n V"]:
-    """The model's law at the first position, which is masked, with a prompt or without."""
-    observed, tokens = seen(tokens.shape[1], True), jnp.asarray(tokens)
-    slot = 0 if prompt is None else prompt.shape[0]
-
-    def one(x):
-        rows = model.embed(x, observed)
-        rows = rows if prompt is None else jnp.concatenate([jnp.asarray(prompt), rows])
-        return model.predict(rows, jnp.array([slot]))[0]
-
-    return jax.lax.map(one, tokens, batch_size=CHUNK)
-
-
-@eqx.filter_jit
-def outputs_everywhere(model: Transformer, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n T V"]:
-    """The model's laws at all positions of sequences whose first token is masked."""
-    observed = seen(tokens.shape[1], True)
-    return jax.lax.map(
-        lambda x: model.predict(model.embed(x, observed)), jnp.asarray(tokens), batch_size=CHUNK
-    )
-
-
-def total_variation(
-    p: Float[AnyArray, "*n V"], q: Float[AnyArray, "*n V"]
-) -> Float[np.ndarray, " *n"]:
-    """`sum_x |p(x) - q(x)| / 2` of every pair of laws."""
-    return np.abs(np.asarray(p, np.float64) - np.asarray(q, np.float64)).sum(axis=-1) / 2

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
+from minicosm.adaptation.logistic import logistic_accuracies
 from minicosm.adaptation.tuning import (
     SlotLoss,
     fresh_linear_head,
@@ -31,7 +32,6 @@ from ..extension_trials import PromptGap
 from .corpora import (
     all_slot_messages,
     lists,
-    logistic_accuracies,
     majority,
     sample_tokens,
     sign_labels,
@@ -85,7 +85,7 @@ def run(config: PromptGap, progress: Progress) -> TrialResult:
         count = config.starts * 2 * n
         starts = jax.vmap(start)(jax.random.split(keys[4], count))
         rates = prompt_rates(starts["prompt"], config.head_rate, config.prompt_rate)
-        tuned, history = fit_ensemble(
+        tuned, _ = fit_ensemble(
             SlotLoss(members, data[:, train], answers[:, train], batch=config.batch),
             starts,
             adam({"prompt": rates}, config.steps, config.warmup),
@@ -121,12 +121,8 @@ def run(config: PromptGap, progress: Progress) -> TrialResult:
             assumption_3_5=holds[part],
         )
         numbers |= {f"{name}_{column}": value for column, value in columns.items()}
-    curve = history["prompt_accuracy"].reshape(len(history["step"]), config.starts, 2 * n)
     progress(total, total)
-    return TrialResult(
-        numbers,
-        {"every_start": by_start[0], "curve_step": history["step"], "curve_accuracy": curve},
-    )
+    return TrialResult(numbers)
 
 
 def contrasts(posteriors, choices, key, count):

@@ -1,6 +1,5 @@
 """Prompts on a pretrained model and on the exact one, and fine-tuning (see `trained`)."""
 
-import operator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead, accuracy
+from minicosm.adaptation.outputs import outputs_at_mask
 from minicosm.adaptation.tuning import (
     FineTuningLoss,
     TuningLoss,
@@ -23,9 +23,8 @@ from minicosm.worlds import HMM
 
 from ..trials import OracleHeads, TrainedTuning
 from . import oracle_heads
-from .pretraining import outputs_at_mask
 from .prompt_effect import prompt_effect
-from .trained_tasks import Steps, Tasks, regress, white
+from .trained_tasks import Steps, Tasks
 
 
 def tune_prompts(
@@ -74,17 +73,11 @@ def tune_prompts(
     answers = jnp.asarray(task.labels, jnp.int32)
     for i, labels in enumerate(answers):
         prompted, tested = tune(models[0], labels, i, f"prompt-{i}.npz")
-        refit = regress(
-            {"refit": white(prompted, tuning.train)},
-            jax.tree.map(operator.itemgetter(slice(i, i + 1)), task),
-            tuning,
-        )
         tuned = _fine_tune(
             config, models[0], tokens, labels, jax.random.fold_in(fine_key, i), steps
         )
         row = {
             "trained_prompt": tested,
-            "trained_prompt_refit": float(refit["refit"][0]),
             "fine_tuned": tuned,
         }
         row |= prompt_effect(
@@ -98,7 +91,6 @@ def tune_prompts(
         rows.append(row)
     found |= {name: [row[name] for row in rows] for name in rows[0]}
     if len(models) > 1:
-        found["early_checkpoints"] = list(config.early_prompts)
         found["early_prompt"] = [
             tune(model, answers[0], 0, f"early-{j}.npz")[1] for j, model in enumerate(models[1:])
         ]

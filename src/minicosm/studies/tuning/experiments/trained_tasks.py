@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from minicosm.adaptation.logistic import logistic_accuracies, whitened
 from minicosm.lab import Progress
 from minicosm.worlds import HMM, MemoryHMM
 
@@ -17,11 +18,9 @@ from .corpora import (
     Labels,
     Split,
     all_slot_messages,
-    logistic_accuracies,
     sample_tokens,
     slot_posteriors,
     sparse_tasks,
-    whitened,
 )
 from .memory_outputs import memory_outputs
 
