@@ -7,7 +7,7 @@ in double precision.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -71,7 +71,14 @@ class _State(NamedTuple):
 
 
 @partial(jax.jit, static_argnames=("classes", "whiten"))
-def _fit(features, labels, classes, ridge, whiten, max_steps):
+def _fit(
+    features: Float[AnyArray, "n d"],
+    labels: Int[AnyArray, " n"],
+    classes: int,
+    ridge: Any,
+    whiten: bool,
+    max_steps: Any,
+) -> Any:
     dtype = jnp.result_type(float)
     n = features.shape[0]
     features = jnp.asarray(features, dtype)
@@ -88,7 +95,7 @@ def _fit(features, labels, classes, ridge, whiten, max_steps):
     targets = labels[:, None] == jnp.arange(1, 2) if rows == 1 else jax.nn.one_hot(labels, rows)
     targets = targets.astype(dtype)
 
-    def loss(logits):
+    def loss(logits: Array) -> Array:
         if rows == 1:
             per = jax.nn.softplus(logits[:, 0]) - targets[:, 0] * logits[:, 0]
         else:
@@ -112,7 +119,7 @@ def _fit(features, labels, classes, ridge, whiten, max_steps):
         move = move.reshape(state.theta.shape)
         along = inputs @ move.T
 
-        def value_at(t):
+        def value_at(t: Array) -> Array:
             theta = state.theta + t * move
             return loss(logits + t * along) + jnp.sum(penalty * theta**2) / 2
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 from scipy import stats
 
 from .arrays import check_count
@@ -27,7 +27,7 @@ def entropy_rate(world: Any, key: PRNGKeyArray, *, length: int = 256, count: int
 
     @jax.jit
     @jax.vmap
-    def loss(k):
+    def loss(k: PRNGKeyArray) -> Float[Array, ""]:
         return -world.log_prob(world.sample(k, length).tokens) / length
 
     return _interval(loss(jax.random.split(key, count)))
@@ -49,7 +49,7 @@ def masked_loss(
 
     @jax.jit
     @jax.vmap
-    def loss(k):
+    def loss(k: PRNGKeyArray) -> Float[Array, ""]:
         token_key, mask_key = jax.random.split(k)
         tokens = world.sample(token_key, length).tokens
         hidden = jax.random.permutation(mask_key, length)[:masked]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minicosm.lab import Estimate, Results, Table, TrialResult, paired, percent
+from minicosm.lab import Cell, Estimate, Results, Table, TrialResult, paired, percent
 
 from .extension_trials import HarderMemory
 from .trials import STATES, TOKENS, Simulation, TrainedTuning
@@ -81,7 +81,7 @@ def accuracy_table(
 ) -> Table:
     """A row per size: accuracies in per cent, then other numbers as they are."""
     sizes = next(iter(accuracies.values()))
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             size,
             *(percent(column[size]) for column in accuracies.values()),
@@ -119,7 +119,7 @@ def harder(results: Results, name: str) -> dict[str, list[float]]:
 
 def harder_table(results: Results) -> Table:
     """A row for every family, length and temperature."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for result in results.values():
         config: HarderMemory = result.config
         for g, group in enumerate(result.numbers["groups"]):

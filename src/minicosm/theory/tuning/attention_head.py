@@ -271,4 +271,4 @@ def _soft_attention(
         spread = jnp.max(flat.max(0) - flat.min(0))
         return jnp.max(scores) - rest, spread, hard @ values, soft @ values
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))

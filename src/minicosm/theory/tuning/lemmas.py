@@ -78,29 +78,37 @@ def claim_b1(world: HMM, sequences: Int[np.ndarray, "n T"], i: int = 1) -> Theor
     """
     if i < 1:
         raise ValueError(f"i is {i}; it must be at least 1")
+    sequences = np.asarray(sequences)
+    law = np.linalg.matrix_power(np.asarray(world.A, np.float64), i) @ world.p0
+    longest = sequences.shape[1] + max(i, 3)  # one program serves all i up to 3
     with jax.enable_x64(True):
-        errors, possible = map(np.asarray, _claim_b1(world, np.asarray(sequences), i))
+        found = _claim_b1(world, sequences, law, np.asarray(i), longest)
+    errors, possible = map(np.asarray, found)
     worst = float(errors[possible].max()) if possible.any() else 0.0
     return Theorem.identity("Claim B.1", worst, cases=int(possible.sum()))
 
 
 @eqx.filter_jit
 def _claim_b1(
-    world: HMM, sequences: Int[AnyArray, "n T"], i: int
+    world: HMM,
+    sequences: Int[AnyArray, "n T"],
+    law: Float[AnyArray, " H"],
+    i: Int[AnyArray, ""],
+    longest: int,
 ) -> tuple[Float[Array, " n"], Bool[Array, " n"]]:
-    A, p0 = jnp.asarray(world.A), jnp.asarray(world.p0)
-    p_i = jnp.linalg.matrix_power(A, i) @ p0
-    ratio = jnp.where(p0 > 0, p_i / jnp.where(p0 > 0, p0, 1), 0)
+    p0, count = jnp.asarray(world.p0), sequences.shape[1]
+    ratio = jnp.where(p0 > 0, law / jnp.where(p0 > 0, p0, 1), 0)
+    place = jnp.arange(longest)
+    seen = (place >= i) & (place < i + count)
 
     def one(tokens: Int[Array, " T"]) -> tuple[Array, Array]:
-        later = jnp.pad(tokens, (i, 0))
-        seen = jnp.arange(later.shape[0]) >= i
+        later = jnp.roll(jnp.pad(tokens, (0, longest - count)), i)
         left = world.posterior(later, seen).hidden[i]
         r = jnp.exp(world.log_prob(tokens) - world.log_prob(later, seen))
         right = r * ratio * world.posterior(tokens).hidden[0]
         return jnp.max(jnp.abs(left - right)), world.supports(world.embed(tokens)).possible
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def enumerate_paths(
@@ -192,7 +200,7 @@ def _message_passing(
         scale = jnp.exp(m.forward_log + m.backward_log[1:])
         return scale[:, None] * m.forward * m.backward[1:], world.predict(rows)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def lemma_c2(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, "n T"]) -> Theorem:

@@ -155,8 +155,8 @@ def duplicate_emissions(world: HMM, task: PosteriorTask, length: int) -> Theorem
     independent = nondegenerate(world)
     head = pseudo_inverse_head(world, task)
     with jax.enable_x64(True):
-        outputs, _ = outputs_and_scores(world, task, all_sequences(world.vocab, length))
-    outputs = np.asarray(outputs)
+        found, _ = outputs_and_scores(world, task, all_sequences(world.vocab, length))
+    outputs = np.asarray(found)
     scores = outputs[outputs.sum(axis=1) > 0] @ np.asarray(head.weights).T
     reason = "the columns of W are independent" if independent.holds else ""
     return Theorem.identity(
@@ -223,4 +223,4 @@ def outputs_and_scores(
         seen = jnp.arange(shifted.shape[0]) > 0
         return world.conditionals(shifted, seen)[0], task.scores(world, tokens)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))

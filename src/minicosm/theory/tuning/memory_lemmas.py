@@ -77,7 +77,7 @@ def _observe(
     star: Bool[AnyArray, " H"],
     sequences: Int[AnyArray, "n T"],
 ) -> Observed:
-    values = world.values
+    values, star = world.values, jnp.asarray(star)
     member = jax.nn.one_hot(jnp.asarray(world.cell_values())[:, cell], values)  # (C, M)
     extra = 0 if classifier.prompt is None else len(classifier.prompt)
 
@@ -128,7 +128,7 @@ def _observe(
             values=head.values(outputs, tokens, known),
         )
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def worst(differences: AnyArray, where: AnyArray) -> float:
@@ -187,7 +187,7 @@ def _substituted(
         total = chance.sum(axis=1, keepdims=True)
         return chance / jnp.where(total > 0, total, 1), world.conditionals(x)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def proposition_d8(world: MemoryHMM, *, length: int = 2, shifts: int = 2) -> Theorem:

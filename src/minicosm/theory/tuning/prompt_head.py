@@ -239,4 +239,4 @@ def _prompted(
         rows = world.embed(shifted, jnp.arange(shifted.shape[0]) > 0)
         return world.predict(prompt.prepend(rows))[len(prompt)]
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))

@@ -75,7 +75,7 @@ def _prompted(
         tau = scale[..., None] * m.forward * m.backward[:, 1:]
         return jnp.moveaxis(tau, 0, 1), world.predict(rows)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def _run(

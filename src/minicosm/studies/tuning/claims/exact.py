@@ -1,6 +1,7 @@
 """Figure 3 on exact models: head against prompt tuning, worlds with memory against worlds without."""
 
 from minicosm.lab import (
+    Estimate,
     Outcome,
     Results,
     Table,
@@ -239,7 +240,9 @@ def majority(results: Results) -> Outcome:
         if size >= 25 and size in PRINTED_HEAD
     }
     inside = [rate.low <= PRINTED_HEAD[size] <= rate.high for size, rate in rates.items()]
-    shown = {f"majority rate, |H|={size}": rate for size, rate in rates.items()}
+    shown: dict[str, Estimate | float] = {
+        f"majority rate, |H|={size}": rate for size, rate in rates.items()
+    }
     shown |= {f"published head, |H|={size}": PRINTED_HEAD[size] for size in rates}
     outcome = all_of(all_true("published means inside the interval", inside), numbers=shown)
     spread = [end for rate in rates.values() for end in (rate.low, rate.high)]

@@ -5,6 +5,7 @@ from math import log10, nan
 from typing import Any
 
 from minicosm.lab import (
+    Cell,
     Estimate,
     Outcome,
     Results,
@@ -72,7 +73,7 @@ def rank_curve(results: Results) -> Outcome:
 
 def gap_table(n: Any) -> Table:
     names = ("majority", "logistic", "trained")
-    shown = (
+    shown: tuple[tuple[Cell, ...], ...] = (
         ("3.5 holds", *(percent(n[f"covered_{name}"]) for name in (*names, "constructed"))),
         ("3.5 fails", *(percent(n[f"uncovered_{name}"]) for name in names), None),
     )

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.tuning import slot_messages
@@ -54,8 +54,8 @@ def sample_tokens(
 
 
 @partial(jax.jit, static_argnames=("count", "length"))
-def _sample_tokens(worlds, keys, count, length):
-    def one(pair):
+def _sample_tokens(worlds: Any, keys: Array, count: int, length: int) -> Array:
+    def one(pair: tuple[Any, Array]) -> Array:
         world, key = pair
         return jax.vmap(lambda k: world.sample(k, length).tokens)(jax.random.split(key, count))
 
@@ -106,8 +106,8 @@ def sparse_tasks(key: PRNGKeyArray, posteriors: Float[AnyArray, "w n S"], split:
 
 
 @partial(jax.jit, static_argnames="split")
-def _sparse_tasks(keys, posteriors, split):
-    def one(pair):
+def _sparse_tasks(keys: Array, posteriors: Array, split: Split) -> Labels:
+    def one(pair: tuple[Array, Array]) -> Labels:
         keys, law = pair
         size = law.shape[1]
         mus = jax.vmap(lambda k: PosteriorTask.random(k, size).mu)(keys)

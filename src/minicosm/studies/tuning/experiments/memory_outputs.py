@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from minicosm.adaptation import accuracy
+from minicosm.adaptation import AttentionHead, accuracy
 from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.tuning import (
     HeadLoss,
@@ -44,11 +44,11 @@ def memory_outputs(
     """All of them from one pass of messages per sequence; one memory cell."""
     observed = seen(tokens.shape[2], True)
 
-    def one(pair):
+    def one(pair: tuple[MemoryHMM, Array]) -> MemoryOutputs:
         world, tokens = pair
         columns = world.emission_columns().T
 
-        def answer(x):
+        def answer(x: Array) -> MemoryOutputs:
             tau = world.aggregate(world.embed(x, observed))  # (T, C, H)
             G = normalise(world.unlift(tau)) @ columns
             # Position 1 is masked, so tau_1 = P[M, H_1 | x].
@@ -112,10 +112,12 @@ def train_attention(
     return {name: np.asarray(value, np.float64) for name, value in found.items()}
 
 
-def _test_heads(heads, outputs, tokens, labels):
+def _test_heads(
+    heads: dict[str, AttentionHead], outputs: Array, tokens: Array, labels: Array
+) -> dict[str, Array]:
     @eqx.filter_jit
     @eqx.filter_vmap(in_axes=eqx.if_array(0))
-    def each(head, outputs, tokens, labels):
+    def each(head: AttentionHead, outputs: Array, tokens: Array, labels: Array) -> Array:
         observed = seen(tokens.shape[1], True)
         return accuracy(head_scores(head, outputs, tokens, observed), labels)
 

@@ -18,8 +18,9 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
-from minicosm.adaptation import Classifier, accuracy
+from minicosm.adaptation import Classifier, SoftPrompt, accuracy
 from minicosm.adaptation.controls import first_tokens, token_histogram
 from minicosm.adaptation.logistic import logistic_accuracies, whitened
 from minicosm.adaptation.tuning import (
@@ -31,7 +32,8 @@ from minicosm.adaptation.tuning import (
     slot_scores,
 )
 from minicosm.lab import Progress, TrialResult
-from minicosm.training import adam, fit_ensemble
+from minicosm.training import History, adam, fit_ensemble
+from minicosm.training.fit import Report
 from minicosm.worlds import HMM
 
 from ..trials import OracleHeads
@@ -107,7 +109,16 @@ def random_worlds(keys: jax.Array, config: OracleHeads) -> HMM:
     return jax.jit(jax.vmap(draw))(keys)
 
 
-def tune(config, worlds, messages, labels, start_key, tune_key, report, names=ARMS):
+def tune(
+    config: OracleHeads,
+    worlds: HMM,
+    messages: Any,
+    labels: Any,
+    start_key: PRNGKeyArray,
+    tune_key: PRNGKeyArray,
+    report: Report | None,
+    names: tuple[str, ...] = ARMS,
+) -> tuple[dict[str, Classifier], History]:
     """All classifiers of one size (or those named), in every world, side by side on the same
     minibatches."""
     lengths = {"head": 0}
@@ -115,7 +126,7 @@ def tune(config, worlds, messages, labels, start_key, tune_key, report, names=AR
         lengths |= {"prompt_1": 1, "prompt_20": config.prompt_length, "hot": 1}
     lengths = {name: length for name, length in lengths.items() if name in names}
 
-    def start(key):
+    def start(key: PRNGKeyArray) -> dict[str, Classifier]:
         return {
             name: Classifier(
                 fresh_linear_head(config.vocab),
@@ -140,13 +151,15 @@ def tune(config, worlds, messages, labels, start_key, tune_key, report, names=AR
 
 
 @jax.jit
-def slot_laws(worlds, prompts, messages):
+def slot_laws(worlds: HMM, prompts: SoftPrompt | None, messages: Array) -> Array:
     return jax.vmap(slot_features)(worlds, prompts, messages)
 
 
 @jax.jit
-def test_accuracies(trained, worlds, messages, labels):
-    def one(classifier, world, messages, labels):
+def test_accuracies(
+    trained: dict[str, Classifier], worlds: HMM, messages: Array, labels: Array
+) -> dict[str, Array]:
+    def one(classifier: Classifier, world: HMM, messages: Array, labels: Array) -> Array:
         return accuracy(slot_scores(classifier, world, messages), labels)
 
     return {
@@ -156,8 +169,8 @@ def test_accuracies(trained, worlds, messages, labels):
 
 
 @partial(jax.jit, static_argnames="vocab")
-def _controls(tokens, vocab):
-    def one(tokens):
+def _controls(tokens: Array, vocab: int) -> dict[str, Array]:
+    def one(tokens: Array) -> dict[str, Array]:
         return {
             "first_tokens": first_tokens(tokens, FIRST_TOKENS, vocab),
             "histogram": token_histogram(tokens, vocab),

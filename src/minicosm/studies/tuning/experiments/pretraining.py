@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.training import History, MaskedObjective, adamw, fit, muon
@@ -67,7 +67,7 @@ def pretrain(
         world, length=recipe.length, batch=HELD_OUT, rate=MEASURED_RATE, exact=True
     )
 
-    def measure(model, done):
+    def measure(model: Transformer, done: int) -> dict[str, Any]:
         found = _measure(yardstick, model, test_key)
         extra = {} if watch is None else watch(model, done)
         return {"held_out": found["excess"], "held_out_tv": found["tv"], **extra}
@@ -86,13 +86,15 @@ def pretrain(
 
 
 @eqx.filter_jit
-def _measure(yardstick, model, key):
-    return yardstick(model, key, 0)[1]
+def _measure(yardstick: MaskedObjective, model: Transformer, key: PRNGKeyArray) -> dict[str, Array]:
+    return yardstick(model, key, jnp.asarray(0))[1]
 
 
 @partial(jax.jit, static_argnames=("documents", "length"))
-def _corpus(world, key, documents, length):
-    def one(key):
+def _corpus(
+    world: HMM | MemoryHMM, key: PRNGKeyArray, documents: int, length: int
+) -> Int[Array, "n T"]:
+    def one(key: PRNGKeyArray) -> Int[Array, " T"]:
         return world.sample(key, length).tokens.astype(jnp.int8)
 
     return jax.lax.map(one, jax.random.split(key, documents), batch_size=50)

@@ -8,13 +8,16 @@ covered worlds); and length-1 prompts trained by gradient from `starts` random s
 regression on the outputs they give, the start with the best training accuracy counting (`trained`).
 """
 
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
+from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.logistic import logistic_accuracies
 from minicosm.adaptation.tuning import (
     SlotLoss,
@@ -70,13 +73,13 @@ def run(config: PromptGap, progress: Progress) -> TrialResult:
         progress(1, total, f"{2 * n} worlds drawn")
 
         # One member per (start, world); the data are repeated for every start.
-        def repeat(leaf):
+        def repeat(leaf: AnyArray) -> Array:
             return jnp.tile(leaf, (config.starts,) + (1,) * (leaf.ndim - 1))
 
         members = jax.tree.map(repeat, worlds)
         data, answers = repeat(messages), repeat(labels)
 
-        def start(key):
+        def start(key: PRNGKeyArray) -> dict[str, Classifier]:
             theta = jax.random.normal(key, (1, config.hidden), jnp.float32)
             theta = config.start_scale * theta.astype(jnp.float64)
             prompt = SoftPrompt(theta, squash=jax.nn.sigmoid)
@@ -125,7 +128,9 @@ def run(config: PromptGap, progress: Progress) -> TrialResult:
     return TrialResult(numbers)
 
 
-def contrasts(posteriors, choices, key, count):
+def contrasts(
+    posteriors: Array, choices: Sequence[Iterable[int]], key: PRNGKeyArray, count: int
+) -> tuple[np.ndarray, Array]:
     """The first `count` worlds of each family in which some two states (tried in random order) have
     a balanced contrast, and `mu = e_+ - kappa e_-` there, kappa the median of `P_+ / P_-`."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
@@ -147,7 +152,9 @@ def contrasts(posteriors, choices, key, count):
     return np.asarray([world for world, _ in found]), jnp.asarray([mu for _, mu in found])
 
 
-def construct(worlds, mu, messages, posteriors):
+def construct(
+    worlds: HMM, mu: Array, messages: Array, posteriors: Array
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Accuracy of Theorem 3.6 on the examples whose exact score is above CLEAR in size (NaN where 3.5
     has no witness), how many of them it gets wrong, and whether 3.5 holds."""
     each = [
@@ -169,7 +176,9 @@ def construct(worlds, mu, messages, posteriors):
 
     @jax.jit
     @jax.vmap
-    def check(world, classifier, mu, messages, posteriors):
+    def check(
+        world: HMM, classifier: Classifier, mu: Array, messages: Array, posteriors: Array
+    ) -> tuple[Array, Array]:
         exact = posteriors @ mu
         clear = jnp.abs(exact) > CLEAR
         wrong = (slot_scores(classifier, world, messages) >= 0) != (exact >= 0)

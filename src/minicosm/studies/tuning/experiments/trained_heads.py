@@ -9,6 +9,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 from minicosm.adaptation import LinearHead, accuracy
 from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
+from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.outputs import outputs_everywhere
 from minicosm.adaptation.tuning import HeadLoss, fresh_linear_head
 from minicosm.models import Transformer
@@ -43,13 +44,13 @@ def tune_heads(
     )
 
 
-def _adam_heads(laws, labels, tuning: Tuning, key) -> np.ndarray:
+def _adam_heads(laws: np.ndarray, given: AnyArray, tuning: Tuning, key: PRNGKeyArray) -> np.ndarray:
     """A linear head by Adam for every task: test accuracies."""
-    count, train, test = labels.shape[0], tuning.train, tuning.test
+    count, train, test = given.shape[0], tuning.train, tuning.test
     with jax.enable_x64(True):
         outputs = jnp.tile(jnp.asarray(laws)[None, :, None], (count, 1, 1, 1))
         heads = jax.vmap(lambda _: fresh_linear_head(laws.shape[1]))(jnp.arange(count))
-        labels = jnp.asarray(labels)
+        labels = jnp.asarray(given)
         unused = jnp.zeros((count, train, 1), int)
         trained, _ = fit_ensemble(
             HeadLoss(outputs[:, :train], unused, labels[:, :train], True, tuning.head_batch),
@@ -63,7 +64,7 @@ def _adam_heads(laws, labels, tuning: Tuning, key) -> np.ndarray:
 
 
 @jax.jit
-def _test_heads(heads: LinearHead, laws, labels):
+def _test_heads(heads: LinearHead, laws: jax.Array, labels: jax.Array) -> jax.Array:
     return jax.vmap(lambda head, g, y: accuracy(jax.vmap(head)(g), y))(heads, laws, labels)
 
 

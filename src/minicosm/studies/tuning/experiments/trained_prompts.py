@@ -47,8 +47,10 @@ def tune_prompts(
     found: dict[str, list] = {"exact_prompt": exact.accuracy.tolist()}
     rows: list[dict[str, float]] = []
 
-    def tune(model: Transformer, labels: Int[jax.Array, " n"], i: int, file: str):
-        """Task i's prompt on a model: the laws at the mask behind it, and the test accuracy."""
+    def tune(
+        model: Transformer, labels: Int[jax.Array, " n"], i: int, file: str
+    ) -> tuple[np.ndarray, float]:
+        """Task i's prompt on a model: the laws at the mask after it, and the test accuracy."""
         start = Classifier(
             fresh_linear_head(config.vocab),
             fresh_rows(jax.random.fold_in(start_key, i), tuning.prompt_length, model),
@@ -97,7 +99,14 @@ def tune_prompts(
     return found
 
 
-def _fine_tune(config, model, tokens, labels, key, steps: Steps) -> float:
+def _fine_tune(
+    config: TrainedTuning,
+    model: Transformer,
+    tokens: Int[jax.Array, "n T"],
+    labels: Int[jax.Array, " n"],
+    key: PRNGKeyArray,
+    steps: Steps,
+) -> float:
     """All weights and a linear head, trained on one task: the test accuracy."""
     tuning = config.tuning
     (model, classifier), _ = fit(
@@ -120,7 +129,9 @@ class ExactPrompts(NamedTuple):
     """`c` of each prompt: the law of H_1 that it puts in place of the world's."""
 
 
-def _exact_prompts(config: TrainedTuning, data: Tasks, start_key, tune_key) -> ExactPrompts:
+def _exact_prompts(
+    config: TrainedTuning, data: Tasks, start_key: PRNGKeyArray, tune_key: PRNGKeyArray
+) -> ExactPrompts:
     """Prompts on the exact model, one per task."""
     tuning, count = config.tuning, config.tasks
     assert data.messages is not None

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PRNGKeyArray
 
 from minicosm.adaptation.logistic import logistic_accuracies, whitened
 from minicosm.lab import Progress
@@ -41,7 +41,9 @@ class Tasks(NamedTuple):
     task: Labels
 
 
-def make_tasks(config: TrainedTuning, world_key, token_key, task_key) -> Tasks:
+def make_tasks(
+    config: TrainedTuning, world_key: PRNGKeyArray, token_key: PRNGKeyArray, task_key: PRNGKeyArray
+) -> Tasks:
     """Everything exact, in float64."""
     split = Split(config.tuning.train, config.tuning.validation, config.tuning.test)
     sizes: dict[str, Any] = {"hidden": config.hidden, "vocab": config.vocab}

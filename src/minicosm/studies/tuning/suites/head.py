@@ -65,14 +65,15 @@ def run(config: Suite, progress: Progress) -> TrialResult:
         ledger.add(proposition_3_4(conditionally_independent_joint(key, vocab, 5, hidden)))
         dense = full_rank_world(key, hidden=4, vocab=4, sparse=False)
         ledger.add(equation_c1(dense, all_sequences(4, 4)))
-    ledger.picture(scores=_scores(jax.random.fold_in(root, config.worlds)))
+    key = jax.random.fold_in(root, config.worlds)
+    ledger.picture(scores=_scores(key, config.long, config.samples))
     return ledger.result()
 
 
-def _scores(key: PRNGKeyArray) -> Float[np.ndarray, "n 2"]:
+def _scores(key: PRNGKeyArray, length: int, count: int) -> Float[np.ndarray, "n 2"]:
     """Exact and constructed scores in one world with dense emissions, both classes equally likely."""
     world = full_rank_world(key, hidden=4, vocab=6, sparse=False)
-    drawn = sample_sequences(world, key, 12, 400)
+    drawn = sample_sequences(world, key, length, count)
     with jax.enable_x64(True):
         posteriors = np.asarray(jax.vmap(lambda x: world.posterior(x).hidden[0])(drawn))
     mu = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist()).normal(size=4)

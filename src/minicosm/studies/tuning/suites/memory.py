@@ -52,7 +52,7 @@ def run(config: Suite, progress: Progress) -> TrialResult:
 
         broken = overlapping_spans_world(key)
         other = PosteriorTask(broken.mu, "cell", cell=broken.cell)
-        drawn_from = sample_sequences(broken.world, key, 6, 64)
+        drawn_from = sample_sequences(broken.world, key, length, config.samples)
         applies = theorem_4_3(broken.world, other).applies
         spans = overlapping_spans(broken.world, other, broken.star_syntax, drawn_from)
         ledger.add(spans, assumption=applies)

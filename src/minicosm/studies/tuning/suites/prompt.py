@@ -42,13 +42,14 @@ def run(config: Suite, progress: Progress) -> TrialResult:
         condition = theorem.conditions[1].numbers["condition"]
         independent = nondegenerate(world).holds
         ledger.add(theorem.certify(length=length), condition=condition, independent=independent)
-        far = theorem.certify(key=key, length=config.long, count=config.samples)
+        long = sample_sequences(world, key, config.long, config.samples)
+        far = theorem.certify(sequences=long)
         ledger.add(far, "Theorem 3.6, long sequences", condition=condition)
         rows = np.where(np.isin(np.arange(hidden), drawn.star), rng.normal(size=(3, hidden)), 0)
         classes = theorem_3_6(world, PosteriorTask(rows), sources=drawn.sources)
         ledger.add(classes.certify(length=length), "Theorem 3.6, three classes")
-        sampled = sample_sequences(world, key, 16, 32)
-        ledger.add(prompt_length_is_irrelevant(world, rng.random((20, hidden)), sampled))
+        rows = rng.random((20, hidden))
+        ledger.add(prompt_length_is_irrelevant(world, rows, long[:32, :16]))
 
         tiny = covered_world(key, hidden=4, vocab=3, star=2).world
         sequences = all_sequences(3, 3)
@@ -56,8 +57,7 @@ def run(config: Suite, progress: Progress) -> TrialResult:
             ledger.add(lemma_c1(tiny, u, sequences), prompt=name)
             ledger.add(lemma_c2(tiny, u, sequences), prompt=name)
         if i == 0:
-            shown = sample_sequences(world, key, 12, 400)
-            ledger.picture(scores=both_scores(world, task, theorem.construction, shown))
+            ledger.picture(scores=both_scores(world, task, theorem.construction, long))
     for kind in (True, False):
         world, mu = separable_world(separable=kind)
         theorem = separable_prompt_head(world, PosteriorTask(mu))

@@ -27,4 +27,4 @@ def _both(
     def one(tokens: Int[Array, " T"]) -> Float[Array, " 2"]:
         return jax.numpy.stack([task.scores(world, tokens), classifier.scores(world, tokens)])
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jax.numpy.asarray(sequences))
