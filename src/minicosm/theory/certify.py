@@ -236,3 +236,21 @@ def _in_chunks(
             )
             parts.append(jax.tree.map(np.asarray, rows))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *parts)
+
+
+def both_scores(
+    world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[np.ndarray, "n T"]
+) -> Float[np.ndarray, "n 2"]:
+    """Columns: the exact `mu . P`, and what the classifier computes."""
+    with jax.enable_x64(True):
+        return np.asarray(_both(world, task, classifier, sequences))
+
+
+@eqx.filter_jit
+def _both(
+    world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[AnyArray, "n T"]
+) -> Float[Array, "n 2"]:
+    def one(tokens: Int[Array, " T"]) -> Float[Array, " 2"]:
+        return jnp.stack([task.scores(world, tokens), classifier.scores(world, tokens)])
+
+    return jax.vmap(one)(jnp.asarray(sequences))

@@ -1,6 +1,6 @@
 """Experiments on exact models beyond Figure 3, and their sizes at each profile."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from minicosm.lab import Trial, sized
@@ -116,38 +116,37 @@ def sharpness(config: Sharpness) -> dict[str, Trial]:
 
 
 @dataclass(frozen=True)
-class HarderMemory:
-    """One length of sequences; the gated family has a single group (its emissions are not softmaxes)."""
+class HarderWorlds:
+    """How much is drawn and trained on worlds in which attention has something to do."""
 
-    family: Literal["random", "gated"] = "random"
-    length: int = 12
-    temperatures: tuple[float, ...] = (0.1, 0.2, 0.3)
-    values: int = 3
-    hidden: int = 6
-    uninformative: int = 4
-    vocab: int = 10
-    worlds: int = 20
     seed: int = 0
+    temperatures: tuple[float, ...] = (0.1, 0.2, 0.3)
+    worlds: int = 20
     train: int = 5000
     test: int = 1000
     steps: int = 2000
     warmup: int = 250
+
+
+@dataclass(frozen=True)
+class HarderMemory(HarderWorlds):
+    """One length of sequences; the gated family has a single group (its emissions are not softmaxes)."""
+
+    family: Literal["random", "gated"] = "random"
+    length: int = 12
+    values: int = 3
+    hidden: int = 6
+    uninformative: int = 4
+    vocab: int = 10
     batch: int = 128
     rate: float = 0.1
 
 
 @dataclass(frozen=True)
-class HarderLengths:
-    """Both families of harder memory worlds at every length."""
+class HarderLengths(HarderWorlds):
+    """Both families at every length."""
 
-    seed: int
     lengths: tuple[int, ...] = (8, 12, 16)
-    temperatures: tuple[float, ...] = (0.1, 0.2, 0.3)
-    worlds: int = 20
-    train: int = 5000
-    test: int = 1000
-    steps: int = 2000
-    warmup: int = 250
 
 
 @sized(
@@ -162,8 +161,7 @@ class HarderLengths:
 def harder(config: HarderLengths) -> dict[str, Trial]:
     from .experiments import harder_memory
 
-    names = ("seed", "temperatures", "worlds", "train", "test", "steps", "warmup")
-    common: dict[str, Any] = {name: getattr(config, name) for name in names}
+    common: dict[str, Any] = {f.name: getattr(config, f.name) for f in fields(HarderWorlds)}
     families: tuple[Literal["random", "gated"], ...] = ("random", "gated")
     return {
         f"{family}, T={length}": Trial(

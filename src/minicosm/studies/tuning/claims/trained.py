@@ -15,14 +15,7 @@ from minicosm.lab import (
 )
 
 from ..figures import trained as figures
-from ..readings import (
-    accuracy_table,
-    differences,
-    pooled,
-    same_size,
-    vanilla,
-    with_memory,
-)
+from ..readings import accuracy_table, differences, pooled, same_size, vanilla, with_memory
 from ..study import PAPER, STUDY
 from ..trials import STATES, TOKENS, trained_left, trained_right
 

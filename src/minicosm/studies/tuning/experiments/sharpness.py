@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory import sample_sequences
+from minicosm.theory import both_scores, sample_sequences
 from minicosm.theory.tuning import (
     in_scope,
     soft_attention,
@@ -20,7 +20,6 @@ from minicosm.theory.tuning import (
 from minicosm.worlds import PosteriorTask, recoverable_memory_world
 
 from ..extension_trials import Sharpness
-from ..suites.scores import both_scores
 
 CLEAR = 1e-9  # labels are compared where the exact score is farther from zero than this
 

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory import all_sequences, sample_sequences
+from minicosm.theory import all_sequences, both_scores, sample_sequences
 from minicosm.theory.tuning import (
     claim_b1,
     conditionally_independent_joint,
@@ -31,7 +31,6 @@ from minicosm.worlds import (
 )
 
 from ..trials import Suite
-from .scores import both_scores
 
 SHAPES = ((4, 6, 5), (3, 3, 7))  # hidden, vocab, length enumerated
 

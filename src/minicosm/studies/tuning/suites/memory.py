@@ -3,7 +3,7 @@
 import jax
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory import all_sequences, sample_sequences
+from minicosm.theory import all_sequences, both_scores, sample_sequences
 from minicosm.theory.tuning import (
     claim_d3,
     in_scope,
@@ -17,7 +17,6 @@ from minicosm.theory.tuning import (
 from minicosm.worlds import PosteriorTask, overlapping_spans_world, recoverable_memory_world
 
 from ..trials import Suite
-from .scores import both_scores
 
 # values, cells, syntax, |S*|, length of sampled sequences
 SHAPES = ((2, 1, 3, 1, 7), (2, 2, 2, 1, 7))

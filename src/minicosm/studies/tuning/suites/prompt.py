@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Float
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory import all_sequences, sample_sequences
+from minicosm.theory import all_sequences, both_scores, sample_sequences
 from minicosm.theory.tuning import (
     covering,
     lemma_c1,
@@ -19,7 +19,6 @@ from minicosm.theory.tuning import (
 from minicosm.worlds import PosteriorTask, covered_world, separable_world
 
 from ..trials import Suite
-from .scores import both_scores
 
 # hidden, vocab, |H*|, |B|, length enumerated
 SHAPES = ((8, 4, 3, 1, 5), (10, 4, 4, 2, 5))

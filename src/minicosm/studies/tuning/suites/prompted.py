@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory import all_sequences, sample_sequences
+from minicosm.theory import all_sequences, both_scores, sample_sequences
 from minicosm.theory.tuning import (
     binary_prompt,
     claim_d10,
@@ -26,7 +26,6 @@ from minicosm.theory.tuning import (
 from minicosm.worlds import PosteriorTask, nonstationary, prompt_memory_world
 
 from ..trials import Suite
-from .scores import both_scores
 
 # values, cells, syntax, |S*|, |M*|, length of sampled sequences
 SHAPES = ((3, 1, 3, 1, 2, 6), (3, 2, 2, 1, 2, 6))
