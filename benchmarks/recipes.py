@@ -17,13 +17,8 @@ from functools import partial
 import jax
 
 from minicosm.models import Transformer
-from minicosm.studies.tuning.experiments.pretraining import (
-    PAPER,
-    PAPER_RATE,
-    Pretraining,
-    optimiser_of,
-    transformer_config,
-)
+from minicosm.studies.tuning.experiments.pretraining import optimiser_of, transformer_config
+from minicosm.studies.tuning.trials import PAPER_RATE, PAPER_RECIPE, Pretraining
 from minicosm.training import MaskedObjective, fit
 from minicosm.worlds import HMM, MemoryHMM
 
@@ -33,7 +28,7 @@ TARGETS = (0.1, 0.05)
 OURS = Pretraining(max_length=LENGTH)
 ADAMW = replace(OURS, optimiser="adamw", peak=3e-3, warmup=50, batch=32)
 SCALED = replace(
-    PAPER, layers=2, width=64, heads=4, max_length=LENGTH, length=LENGTH, dropout=0.0, batch=32,
+    PAPER_RECIPE, layers=2, width=64, heads=4, max_length=LENGTH, length=LENGTH, dropout=0.0, batch=32,
     peak=1e-3, warmup=50, documents=0,
 )  # fmt: skip
 RECIPES = {

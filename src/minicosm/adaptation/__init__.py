@@ -1,7 +1,7 @@
 """Adaptation: what is tuned on a frozen model."""
 
-from .heads import AttentionHead, LinearHead
-from .logistic import accuracy, logistic_regression
+from .heads import AttentionHead, LinearHead, accuracy
+from .logistic import logistic_regression
 from .prompt import Classifier, SoftPrompt
 
 __all__ = [

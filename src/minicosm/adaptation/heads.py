@@ -78,3 +78,9 @@ class AttentionHead(eqx.Module):
         self, outputs: Float[Array, "T V"], tokens: Int[Array, " T"], known: Bool[Array, " T"]
     ) -> Float[Array, "*rows"]:
         return self.weights(outputs) @ self.values(outputs, tokens, known) + jnp.asarray(self.bias)
+
+
+def accuracy(scores: Float[AnyArray, "n *K"], labels: Int[AnyArray, " n"]) -> Float[Array, ""]:
+    """The share of examples whose argmax (or sign, for one score) is the label."""
+    chosen = scores >= 0 if scores.ndim == 1 else scores.argmax(axis=1)
+    return jnp.mean(jnp.asarray(chosen == labels))

@@ -25,22 +25,19 @@ from minicosm.models import MaskedLM, Transformer
 from minicosm.worlds import HMM
 from minicosm.worlds.hmm.chain import forward_messages, normalise
 
-from .heads import AnyArray, AttentionHead, LinearHead
+from .heads import AnyArray, AttentionHead, LinearHead, accuracy
 from .prompt import Classifier, SoftPrompt
 
 PROMPT_SCALE = 0.02
+
+Measured = tuple[Float[Array, ""], dict[str, Array]]
+"""A loss and what is measured beside it."""
 
 
 def cross_entropy(scores: Float[Array, "n K"], labels: Int[Array, " n"]) -> Float[Array, ""]:
     """Mean softmax cross-entropy of the scores."""
     chosen = jax.nn.one_hot(labels, scores.shape[1], dtype=scores.dtype)
     return jnp.mean(jax.nn.logsumexp(scores, axis=1) - jnp.sum(scores * chosen, axis=1))
-
-
-def accuracy(scores: Float[Array, "n *K"], labels: Int[Array, " n"]) -> Float[Array, ""]:
-    """The share of examples whose argmax (or sign, for one score) is the label."""
-    chosen = scores >= 0 if scores.ndim == 1 else jnp.argmax(scores, axis=1)
-    return jnp.mean(chosen == labels, dtype=scores.dtype)
 
 
 def _batch(key: PRNGKeyArray, count: int, size: int) -> Int[Array, " size"]:
@@ -69,7 +66,9 @@ class TuningLoss(eqx.Module):
     mask_first: bool = eqx.field(static=True, default=False)
     batch: int = eqx.field(static=True, default=128)
 
-    def __call__(self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]):
+    def __call__(
+        self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]
+    ) -> Measured:
         rows = _batch(key, self.labels.shape[0], self.batch)
         tokens = jnp.asarray(self.tokens)[rows]
         observed = seen(tokens.shape[1], self.mask_first)
@@ -89,7 +88,9 @@ class FineTuningLoss(eqx.Module):
     mask_first: bool = eqx.field(static=True, default=False)
     batch: int = eqx.field(static=True, default=32)
 
-    def __call__(self, pair: tuple[MaskedLM, Classifier], key: PRNGKeyArray, step: Int[Array, ""]):
+    def __call__(
+        self, pair: tuple[MaskedLM, Classifier], key: PRNGKeyArray, step: Int[Array, ""]
+    ) -> Measured:
         model, classifier = pair
         frozen = TuningLoss(model, self.tokens, self.labels, self.mask_first, self.batch)
         return frozen({"tuned": classifier}, key, step)
@@ -109,7 +110,7 @@ class HeadLoss(eqx.Module):
 
     def __call__(
         self, heads: dict[str, LinearHead | AttentionHead], key: PRNGKeyArray, step: Int[Array, ""]
-    ):
+    ) -> Measured:
         rows = _batch(key, self.labels.shape[0], self.batch)
         outputs, tokens = jnp.asarray(self.outputs)[rows], jnp.asarray(self.tokens)[rows]
         observed = seen(tokens.shape[1], self.mask_first)
@@ -163,7 +164,9 @@ class SlotLoss(eqx.Module):
     labels: Int[AnyArray, "*stack n"]
     batch: int = eqx.field(static=True, default=128)
 
-    def __call__(self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]):
+    def __call__(
+        self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]
+    ) -> Measured:
         rows = _batch(key, self.labels.shape[0], self.batch)
         messages = jnp.asarray(self.messages)[rows]
         scores = {name: slot_scores(c, self.world, messages) for name, c in classifiers.items()}
@@ -177,7 +180,7 @@ def slot_messages(world: HMM, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n H
     """
     A, W = jnp.asarray(world.A), jnp.asarray(world.W)
 
-    def step(message, seen):
+    def step(message: Array, seen: Array) -> tuple[Array, None]:
         moved = (W[seen] * message) @ A
         size = jnp.max(moved, axis=1, keepdims=True)
         return moved / jnp.where(size > 0, size, 1), None

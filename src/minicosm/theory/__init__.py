@@ -3,18 +3,26 @@
 One folder for each line of work; here is what they share.
 """
 
-from .certify import Evidence, Statement, all_sequences, certify, sample_sequences
+from .certify import (
+    Evidence,
+    Statement,
+    all_sequences,
+    both_scores,
+    certify,
+    sample_sequences,
+)
 from .linear_algebra import RankTest, rank_test
-from .theorem import Certificate, Condition, Theorem
+from .theorem import IDENTITY, Condition, Theorem
 
 __all__ = [
-    "Certificate",
+    "IDENTITY",
     "Condition",
     "Evidence",
     "RankTest",
     "Statement",
     "Theorem",
     "all_sequences",
+    "both_scores",
     "certify",
     "rank_test",
     "sample_sequences",

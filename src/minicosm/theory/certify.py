@@ -1,4 +1,4 @@
-"""Certificates: a construction run against the exact labels, sequence by sequence.
+"""A construction run against the exact labels, sequence by sequence.
 
 A theorem states a score identity. On every sequence x in its scope,
 
@@ -21,7 +21,7 @@ from minicosm.adaptation import AttentionHead, Classifier, LinearHead
 from minicosm.worlds import PosteriorTask, decide, margin
 from minicosm.worlds.arrays import AnyArray
 
-from .theorem import Certificate
+from .theorem import IDENTITY, Theorem
 
 MAX_SEQUENCES = 2_000_000
 CHUNK = 16_384
@@ -142,7 +142,7 @@ def certify(
     sequences: Int[np.ndarray, "n T"] | None = None,
     floor: float = FLOOR,
     tolerance: float = TOLERANCE,
-) -> Certificate:
+) -> Theorem:
     """Run a construction on sequences and compare it with what the theorem states.
 
     Give `length` for all sequences of that length, `key`, `length` and `count` for sampled ones, or
@@ -151,6 +151,9 @@ def certify(
     the exact margin is above `floor` and above what rounding leaves of it, `tolerance * scale`
     (`details["too close"]` counts the others); a head's score within that tolerance of zero counts
     as zero. Exactly zero scores are counted, and so are those where the head's score is zero too.
+
+    It holds if the error is at most 1e-9 and no compared label differs. Without a sequence in scope,
+    or with no error and no label to compare, nothing is decided; the details begin with a warning.
     """
     exhaustive = sequences is None and key is None
     if sequences is None:
@@ -171,7 +174,15 @@ def certify(
     scope = rows.possible & rows.applies
     above = scope & (rows.margin > floor)
     compared = above & (rows.target > tolerance * scale)
+    wrong = int((compared & ~rows.same).sum())
     details: dict[str, Any] = {
+        **_warning(len(sequences), int(scope.sum()), int(compared.sum())),
+        "sequences": len(sequences),
+        "exhaustive": exhaustive,
+        "skipped": int((~scope).sum()),
+        "compared": int(compared.sum()),
+        "disagreements": wrong,
+        "smallest margin": float(rows.margin[compared].min()) if compared.any() else float("inf"),
         "impossible": int((~rows.possible).sum()),
         "out of scope": int((rows.possible & ~rows.applies).sum()),
         "too close": int((above & ~compared).sum()),
@@ -185,22 +196,33 @@ def certify(
             details[name] = int(inside.sum())
         else:
             details[name] = float(inside.max()) if inside.size else 0.0
-    # A NaN on either side must not pass for agreement.
-    worst = float(rows.error[scope].max()) / scale if scope.any() else 0.0
-    return Certificate(
-        sequences=len(sequences),
-        exhaustive=exhaustive,
-        skipped=int((~scope).sum()),
-        compared=int(compared.sum()),
-        disagreements=int((compared & ~rows.same).sum()),
-        largest_error=worst if np.isfinite(worst) else float("inf"),
-        smallest_margin=float(rows.margin[compared].min()) if compared.any() else float("inf"),
-        margin_floor=floor,
+    error = float(rows.error[scope].max()) / scale if scope.any() else None
+    # A NaN on either side is an error that does not hold.
+    right = error is None or (error <= IDENTITY and wrong == 0)
+    return Theorem(
+        "the construction",
+        holds=right if compared.any() or not right else None,
+        error=error,
+        tolerance=IDENTITY,
         details=details,
     )
 
 
-def _in_chunks(world, task, classifier, statement, sequences, tolerance) -> _Row:
+def _warning(sequences: int, scope: int, compared: int) -> dict[str, str]:
+    if compared:
+        return {}
+    why = "has an exact score clear of zero" if scope else "is in the theorem's scope"
+    return {"warning": f"NOTHING WAS COMPARED, none of {sequences} sequences {why}"}
+
+
+def _in_chunks(
+    world: Any,
+    task: PosteriorTask,
+    classifier: Classifier,
+    statement: Statement,
+    sequences: Int[np.ndarray, "n T"],
+    tolerance: float,
+) -> _Row:
     """`_examine` on at most CHUNK sequences at a time, the last chunk padded to the same shape."""
     count = len(sequences)
     size = min(count, CHUNK)
@@ -214,3 +236,21 @@ def _in_chunks(world, task, classifier, statement, sequences, tolerance) -> _Row
             )
             parts.append(jax.tree.map(np.asarray, rows))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *parts)
+
+
+def both_scores(
+    world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[np.ndarray, "n T"]
+) -> Float[np.ndarray, "n 2"]:
+    """Columns: the exact `mu . P`, and what the classifier computes."""
+    with jax.enable_x64(True):
+        return np.asarray(_both(world, task, classifier, sequences))
+
+
+@eqx.filter_jit
+def _both(
+    world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[AnyArray, "n T"]
+) -> Float[Array, "n 2"]:
+    def one(tokens: Int[Array, " T"]) -> Float[Array, " 2"]:
+        return jnp.stack([task.scores(world, tokens), classifier.scores(world, tokens)])
+
+    return jax.vmap(one)(jnp.asarray(sequences))

@@ -3,8 +3,7 @@
 # Importing a module registers its claims, in this order.
 # isort: off
 from .claims import head, prompt, memory, prompted  # noqa: F401
-from .claims import figure_3_left, figure_3_right  # noqa: F401
-from .claims import trained_left, trained_right, extensions  # noqa: F401
+from .claims import exact, trained, extensions  # noqa: F401
 
 # isort: on
 from .study import STUDY

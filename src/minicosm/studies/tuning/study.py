@@ -1,9 +1,11 @@
-"""The study's name, source and the code it stands on."""
+"""The study: its source, its main findings, and the slips of the source that its context puts right."""
 
 from minicosm.lab import Study
 
+PAPER = "Wei, Xie, Ma 2021"
+
 STUDY = Study(
-    name="head-and-prompt-tuning",
+    name="tuning",
     title="Why tuning a head or a prompt on a language model works",
     source=(
         "C. Wei, S. M. Xie, T. Ma: Why Do Pretrained Language Models Help in Downstream Tasks? "
@@ -13,8 +15,32 @@ STUDY = Study(
         "Text comes from a hidden Markov world; a label is a linear function of the exact posterior "
         "of a hidden variable; the model outputs exact conditionals and is frozen. When does a head "
         "on its outputs, with a soft prompt or without, compute the label? Every statement of the "
-        "paper is run on random worlds in double precision, beside the statements that are wrong as "
-        "printed, and the paper's experiments are run on the exact model and on pretrained Transformers, "
-        "with the controls they need."
+        "paper is run on random worlds in double precision, and the paper's experiments are run on the "
+        "exact model and on pretrained Transformers, with the controls they need."
     ),
+    headlines=(
+        "tuning/theorem-3.3",
+        "tuning/theorem-3.6",
+        "tuning/theorem-4.3",
+        "tuning/exact-prompt-beats-head",
+        "tuning/trained-prompt-beats-head",
+        "tuning/five-tokens",
+    ),
+    misprints=(
+        "Proof of Claim B.1, second line: Pr(X_{i+1:T+1} = x) should be Pr(X_{i+1:T+i} = x), as in the "
+        "lines around it.",
+        "Proof of Theorem 3.3: W has a left inverse if it has full column rank (printed: row rank), "
+        "which is what Assumption 3.1 says.",
+        "Proof of Theorem 3.6: the left inverse on H* gives W^+ W D v = D v (printed: W D v).",
+        "Proposition D.1, first display: the last factor is conditioned on X_{-i} = x_{-i} (printed: "
+        "joined with it), as in (D.1) below it.",
+    ),
+    aliases=("head-and-prompt-tuning",),
+)
+
+EXACT = "The largest error over all worlds and sequences is at most 1e-9."
+COUNTED = "No violation on any world, decided on truth values."
+IDENTITY = (
+    "On every world the identity holds to 1e-9 (relative to the head's largest weight) on every sequence "
+    "in scope, and no label differs where the exact score is above 1e-9 in size."
 )

@@ -1,21 +1,22 @@
 """Why tuning a head or a prompt works: assumptions, constructions, lemmas."""
 
 from .assumptions import Cover, covering, covering_numeric, nondegenerate, regular, start_recurs
-from .attention_head import Sharpness, recovering_head, sharpness, theorem_4_3
-from .errata import (
-    constant_on_duplicates,
-    full_row_rank_counterexample,
-    message_form,
-    message_form_gap,
-    proportional_emission,
-    pseudo_inverse_slip,
+from .attention_head import (
+    SoftAttention,
+    recovering_head,
+    soft_attention,
+    softmax_bound,
+    theorem_4_3,
 )
+from .counterexamples import binary_prompt, overlapping_spans, wrong_label_world
 from .lemmas import (
     claim_b1,
     conditionally_independent_joint,
     enumerate_paths,
+    equation_c1,
     lemma_c1,
     lemma_c2,
+    message_form,
     nondegenerate_implies_covering,
     prompted_emissions,
     proposition_3_4,
@@ -23,6 +24,7 @@ from .lemmas import (
 from .linear_head import (
     HeadComparison,
     best_linear_head,
+    duplicate_emissions,
     linear_head_exists,
     linear_head_for_task,
     observable_span,
@@ -30,9 +32,7 @@ from .linear_head import (
     statement_3_3,
     theorem_3_3,
 )
-from .memory_errata import binary_prompt, overlapping_spans, position_one, wrong_label_world
 from .memory_lemmas import (
-    Measured,
     claim_d3,
     lemma_d2,
     lemma_d4,
@@ -47,6 +47,7 @@ from .prompt_head import (
     reached,
     separable_prompt,
     separable_prompt_head,
+    shorter_prompt,
     statement_3_6,
     theorem_3_6,
 )
@@ -66,9 +67,8 @@ from .scope import in_scope, in_wider_scope
 __all__ = [
     "Cover",
     "HeadComparison",
-    "Measured",
     "PromptSolution",
-    "Sharpness",
+    "SoftAttention",
     "best_linear_head",
     "binary_prompt",
     "claim_b1",
@@ -78,11 +78,11 @@ __all__ = [
     "claim_d14",
     "claim_d15",
     "conditionally_independent_joint",
-    "constant_on_duplicates",
     "covering",
     "covering_numeric",
+    "duplicate_emissions",
     "enumerate_paths",
-    "full_row_rank_counterexample",
+    "equation_c1",
     "in_scope",
     "in_wider_scope",
     "lemma_c1",
@@ -96,22 +96,18 @@ __all__ = [
     "linear_head_for_task",
     "memory_prompt",
     "message_form",
-    "message_form_gap",
     "nondegenerate",
     "nondegenerate_implies_covering",
     "observable_span",
     "overlapping_spans",
-    "position_one",
     "prompt_length_is_irrelevant",
     "prompted_emissions",
     "prompted_head",
-    "proportional_emission",
     "proposition_3_4",
     "proposition_d1",
     "proposition_d8",
     "proposition_d11",
     "pseudo_inverse_head",
-    "pseudo_inverse_slip",
     "reached",
     "recoverable_for",
     "recoverable_relations",
@@ -120,7 +116,9 @@ __all__ = [
     "regular",
     "separable_prompt",
     "separable_prompt_head",
-    "sharpness",
+    "shorter_prompt",
+    "soft_attention",
+    "softmax_bound",
     "star_states",
     "start_recurs",
     "statement_3_3",

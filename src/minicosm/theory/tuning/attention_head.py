@@ -13,9 +13,10 @@ from jaxtyping import Array, Bool, Float, Int
 from minicosm.adaptation import AttentionHead, Classifier
 from minicosm.adaptation.heads import TIE
 from minicosm.worlds import MemoryHMM, PosteriorTask, Supports
+from minicosm.worlds.arrays import AnyArray
 
 from ..certify import Evidence, certify
-from ..theorem import Certificate, Theorem
+from ..theorem import Theorem
 from .assumptions import regular
 from .recoverable import Columns, check_task, columns, recoverable_states, recovery, star_states
 from .scope import check_sequences, sure_in
@@ -43,7 +44,7 @@ def theorem_4_3(
     head = recovering_head(world, mu, cell, found.witness, columns(world, cell))
     construction = Classifier(head)
     check = partial(certify_attention, world, task, construction, found.witness)
-    return Theorem("Theorem 4.3", conditions, construction, check)
+    return Theorem("Theorem 4.3", conditions, construction=construction, check=check)
 
 
 def recovering_head(
@@ -83,7 +84,7 @@ def recovering_head(
     )
 
 
-# -- the certificate --------------------------------------------------------------------------
+# -- run on sequences -------------------------------------------------------------------------
 
 
 class AttentionStatement(eqx.Module):
@@ -135,7 +136,7 @@ def certify_attention(
     *,
     scope: Literal["R", "outside"] = "R",
     **how: Any,
-) -> Certificate:
+) -> Theorem:
     """Run the head of Theorem 4.3 on the sequences of R, or on those outside (labels only).
 
     `how` is passed to `certify`: `length=`, or `key=, length=, count=`, or `sequences=`.
@@ -191,51 +192,75 @@ def zero_target(
 # -- softmax attention ------------------------------------------------------------------------
 
 
-class Sharpness(NamedTuple):
-    """How fast softmax attention with scores times lambda tends to the hard head.
+class SoftAttention(NamedTuple):
+    """Softmax attention with scores times lambda, beside the hard head.
 
     `gap` is the distance from the best score to the best one not attended to (inf if all are),
-    `value_range` the spread of the values over positions; then
-    `|soft - hard| <= bound = T exp(-lambda gap) value_range`.
+    `value_range` the spread of the values over positions.
     """
 
     sharpness: Float[np.ndarray, " K"]  # lambda
     gap: Float[np.ndarray, " n"]
     value_range: Float[np.ndarray, " n"]
-    bound: Float[np.ndarray, "K n"]
-    error: Float[np.ndarray, "K n"]
+    hard: Float[np.ndarray, "n *rows"]
+    soft: Float[np.ndarray, "K n *rows"]
+    length: int
 
     @property
-    def excess(self) -> float:
-        """The largest amount by which the error exceeds the bound (rounding, if anything)."""
-        return float(np.maximum(self.error - self.bound, 0).max())
+    def error(self) -> Float[np.ndarray, "K n"]:
+        away = np.abs(self.soft - self.hard)
+        return away.reshape(*away.shape[:2], -1).max(axis=2)
+
+    @property
+    def bound(self) -> Float[np.ndarray, "K n"]:
+        return self.length * np.exp(-self.sharpness[:, None] * self.gap) * self.value_range
 
 
-def sharpness(
+def softmax_bound(found: SoftAttention) -> Theorem:
+    """`|soft - hard| <= T exp(-lambda gap) range` at every lambda and sequence.
+
+    Scores that the hard head takes for equal may differ by up to TIE, which moves the soft one by at
+    most `lambda TIE range`.
+    """
+    ties = found.sharpness[:, None] * TIE * found.value_range
+    slack = float((found.bound + ties - found.error).min())
+    return Theorem.inequality("Softmax attention", slack, within=1e-12, cases=found.error.size)
+
+
+def soft_attention(
     world: MemoryHMM,
     classifier: Classifier,
     sequences: Int[np.ndarray, "n T"],
     lambdas: Sequence[float],
     *,
     observed: Bool[np.ndarray, " T"] | None = None,
-) -> Sharpness:
-    """The error of attention at temperature `1 / lambda` against the hard head, and its bound."""
+) -> SoftAttention:
+    """The scores of attention at temperature `1 / lambda`, and of the hard head."""
     sequences, seen = check_sequences(sequences, observed)
     rates = np.asarray(lambdas, np.float64)
     if rates.ndim != 1 or rates.size == 0 or not (rates > 0).all():
         raise ValueError(f"lambdas are {lambdas}; give a list of positive numbers")
     with jax.enable_x64(True):
-        gap, spread, error, length = _sharpness(world, classifier, sequences, rates, seen)
-    gap, spread, error = np.asarray(gap), np.asarray(spread), np.asarray(error).T
-    bound = length * np.exp(-rates[:, None] * gap) * spread
-    return Sharpness(rates, gap, spread, bound, error)
+        found = _soft_attention(world, classifier, sequences, rates, seen)
+    gap, spread, hard, soft = map(np.asarray, found)
+    extra = 0 if classifier.prompt is None else len(classifier.prompt)
+    length = sequences.shape[1] + extra + int(classifier.placeholder)
+    return SoftAttention(rates, gap, spread, hard, np.moveaxis(soft, 1, 0), length)
 
 
 @eqx.filter_jit
-def _sharpness(world, classifier, sequences, rates, observed):
-    def one(x):
+def _soft_attention(
+    world: MemoryHMM,
+    classifier: Classifier,
+    sequences: Int[AnyArray, "n T"],
+    rates: Float[AnyArray, " K"],
+    observed: Bool[AnyArray, " T"],
+) -> tuple[Array, Array, Array, Array]:
+    head = classifier.head
+    assert isinstance(head, AttentionHead)
+
+    def one(x: Int[Array, " T"]) -> tuple[Array, Array, Array, Array]:
         outputs, tokens, known = classifier.outputs(world, x, observed)
-        head = classifier.head
         scores, hard = head.scores(outputs), head.weights(outputs)
         values = head.values(outputs, tokens, known)
         soft = jax.vmap(lambda t: eqx.tree_at(lambda h: h.temperature, head, t).weights(outputs))(
@@ -243,9 +268,7 @@ def _sharpness(world, classifier, sequences, rates, observed):
         )
         rest = jnp.max(jnp.where(hard > 0, -jnp.inf, scores))
         flat = values.reshape(len(values), -1)
-        error = jnp.abs((soft - hard) @ flat).max(axis=-1)
-        return jnp.max(scores) - rest, jnp.max(flat.max(0) - flat.min(0)), error
+        spread = jnp.max(flat.max(0) - flat.min(0))
+        return jnp.max(scores) - rest, spread, hard @ values, soft @ values
 
-    gap, spread, error = jax.vmap(one)(sequences)
-    length = sequences.shape[1] + (0 if classifier.prompt is None else len(classifier.prompt))
-    return gap, spread, error, length + int(classifier.placeholder)
+    return jax.vmap(one)(jnp.asarray(sequences))

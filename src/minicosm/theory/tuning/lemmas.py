@@ -1,40 +1,33 @@
-"""The propositions, claims and lemmas behind Theorems 3.3 and 3.6, each as its largest error.
+"""The propositions, claims and lemmas behind Theorems 3.3 and 3.6.
 
-The referee of Lemmas C.1 and C.2 is `enumerate_paths`, a plain sum over hidden paths that uses no
-message passing. It grows as |H|^T, so these lemmas are checked on a few states and tokens.
+The referee of Lemmas C.1 and C.2 and of equation C.1 is `enumerate_paths`, a plain sum over hidden paths that
+uses no message passing. It grows as |H|^T, so these lemmas are checked on a few states and tokens.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.worlds import HMM
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.hmm.draws import generator
 
 from ..linear_algebra import RANK_TOLERANCE, rank_test
-from .assumptions import Condition, covering, first_law, nondegenerate, regular
+from ..theorem import IDENTITY, Condition, Theorem
+from .assumptions import covering, first_law, nondegenerate, regular
 
 MAX_PATHS = 2_000_000
 
 
-class ConditionalIndependence(NamedTuple):
-    """Proposition 3.4 on one joint law."""
-
-    premise: (
-        float  # largest |P[U, V | Z] - P[U | Z] P[V | Z]|: zero if U and V are independent given Z
-    )
-    identity: float  # largest |P[U | V] - P[U | Z] P[Z | V]|
-    recovery: float | None  # largest |P[Z | V] - P[U | Z]^+ P[U | V]|; None without a left inverse
-
-
-def proposition_3_4(joint: Float[np.ndarray, "U V Z"]) -> ConditionalIndependence:
+def proposition_3_4(joint: Float[np.ndarray, "U V Z"]) -> Theorem:
     """If U and V are independent given Z then `P[U | V] = P[U | Z] P[Z | V]`, and a left inverse of
-    `P[U | Z]` recovers `P[Z | V]`. Values of V and Z with probability zero are left out."""
+    `P[U | Z]`, where there is one, recovers `P[Z | V]`. Values of V and Z with probability zero are
+    left out. The error is the larger of the two; `details["recovery"]` is None without an inverse.
+    """
     joint = np.asarray(joint, np.float64)
     joint = joint[:, joint.sum(axis=(0, 2)) > 0][:, :, joint.sum(axis=(0, 1)) > 0]
     p_z = joint.sum(axis=(0, 1))
@@ -43,13 +36,28 @@ def proposition_3_4(joint: Float[np.ndarray, "U V Z"]) -> ConditionalIndependenc
     v_given_z = joint.sum(axis=0) / p_z
     z_given_v = joint.sum(axis=0).T / p_v
     u_given_v = joint.sum(axis=2) / p_v
-    premise = np.abs(joint / p_z - u_given_z[:, None] * v_given_z[None]).max()
-    identity = np.abs(u_given_v - u_given_z @ z_given_v).max()
+    premise = float(np.abs(joint / p_z - u_given_z[:, None] * v_given_z[None]).max())
+    factored = float(np.abs(u_given_v - u_given_z @ z_given_v).max())
+    test = rank_test(u_given_z)
     recovery = None
-    if rank_test(u_given_z).rank == u_given_z.shape[1]:
+    if test.rank == u_given_z.shape[1]:
         inverse = np.linalg.pinv(u_given_z, rcond=RANK_TOLERANCE)
         recovery = float(np.abs(z_given_v - inverse @ u_given_v).max())
-    return ConditionalIndependence(float(premise), float(identity), recovery)
+    reason = f"P[U, V | Z] differs from P[U | Z] P[V | Z] by {premise:.3g}"
+    independent = premise <= IDENTITY
+    return Theorem.identity(
+        "Proposition 3.4",
+        float(np.max([factored, recovery or 0.0])),
+        conditions=(
+            Condition(
+                "independence given Z",
+                independent,
+                {"largest difference": premise},
+                "" if independent else reason,
+            ),
+        ),
+        details={"factored": factored, "recovery": recovery, "condition": test.condition},
+    )
 
 
 def conditionally_independent_joint(
@@ -63,41 +71,44 @@ def conditionally_independent_joint(
     return np.einsum("z,uz,vz->uvz", p_z, p_u, p_v)
 
 
-def claim_b1(
-    world: HMM, sequences: Int[np.ndarray, "n T"], i: int = 1, *, printed: bool = False
-) -> float:
+def claim_b1(world: HMM, sequences: Int[np.ndarray, "n T"], i: int = 1) -> Theorem:
     """Claim B.1: `P[H_i | X_{i+1:T+i} = x] = r_x (p_i / p0) * P[H_0 | X_{1:T} = x]`,
 
-    `r_x = Pr(X_{1:T} = x) / Pr(X_{i+1:T+i} = x)`. Returns the largest error over possible x.
-    The second line of the printed proof divides by `Pr(X_{i+1:T+1})`, an event about the first
-    T + 1 - i tokens only; `printed=True` uses it (for i > 1 the identity then fails).
+    `r_x = Pr(X_{1:T} = x) / Pr(X_{i+1:T+i} = x)`, on all possible x.
     """
-    T = sequences.shape[1]
-    if i < 1 or (printed and i > T):
-        raise ValueError(f"i is {i}; it must be at least 1 (and at most T = {T} as printed)")
+    if i < 1:
+        raise ValueError(f"i is {i}; it must be at least 1")
+    sequences = np.asarray(sequences)
+    law = np.linalg.matrix_power(np.asarray(world.A, np.float64), i) @ world.p0
+    longest = sequences.shape[1] + max(i, 3)  # one program serves all i up to 3
     with jax.enable_x64(True):
-        cut = T + 1 - i if printed else T
-        errors = _claim_b1(world, np.asarray(sequences), i, cut)
-        return float(jnp.max(errors))
+        found = _claim_b1(world, sequences, law, np.asarray(i), longest)
+    errors, possible = map(np.asarray, found)
+    worst = float(errors[possible].max()) if possible.any() else 0.0
+    return Theorem.identity("Claim B.1", worst, cases=int(possible.sum()))
 
 
 @eqx.filter_jit
-def _claim_b1(world: HMM, sequences: Int[AnyArray, "n T"], i: int, cut: int) -> Float[Array, " n"]:
-    A, p0 = jnp.asarray(world.A), jnp.asarray(world.p0)
-    p_i = jnp.linalg.matrix_power(A, i) @ p0
-    ratio = jnp.where(p0 > 0, p_i / jnp.where(p0 > 0, p0, 1), 0)
+def _claim_b1(
+    world: HMM,
+    sequences: Int[AnyArray, "n T"],
+    law: Float[AnyArray, " H"],
+    i: Int[AnyArray, ""],
+    longest: int,
+) -> tuple[Float[Array, " n"], Bool[Array, " n"]]:
+    p0, count = jnp.asarray(world.p0), sequences.shape[1]
+    ratio = jnp.where(p0 > 0, law / jnp.where(p0 > 0, p0, 1), 0)
+    place = jnp.arange(longest)
+    seen = (place >= i) & (place < i + count)
 
-    def one(tokens):
-        later = jnp.pad(tokens, (i, 0))
-        seen = jnp.arange(later.shape[0]) >= i
+    def one(tokens: Int[Array, " T"]) -> tuple[Array, Array]:
+        later = jnp.roll(jnp.pad(tokens, (0, longest - count)), i)
         left = world.posterior(later, seen).hidden[i]
-        total = world.log_prob(later, seen & (jnp.arange(later.shape[0]) < i + cut))
-        here = world.log_prob(tokens)
-        right = jnp.exp(here - total) * ratio * world.posterior(tokens).hidden[0]
-        possible = world.supports(world.embed(tokens)).possible
-        return jnp.where(possible, jnp.max(jnp.abs(left - right)), 0)
+        r = jnp.exp(world.log_prob(tokens) - world.log_prob(later, seen))
+        right = r * ratio * world.posterior(tokens).hidden[0]
+        return jnp.max(jnp.abs(left - right)), world.supports(world.embed(tokens)).possible
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def enumerate_paths(
@@ -137,22 +148,12 @@ def prompted_emissions(
     return np.vstack([(1 - u) * W, u]), np.vstack([W, np.zeros_like(u)])
 
 
-class PromptLemma(NamedTuple):
-    """Lemma C.1 on one world and prompt row."""
-
-    messages: float  # largest |tau_i - P[H_i, X^_-i]|, all positions
-    outputs: float  # largest |G_i - P[X^_i | X^_-i]|, positions i > 1
-    impossible: int  # contexts (x, i > 1) of probability zero
-    largest_impossible: float  # largest output there: the lemma says exactly zero
-
-
-def lemma_c1(
-    world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, "n T"]
-) -> PromptLemma:
+def lemma_c1(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, "n T"]) -> Theorem:
     """Lemma C.1: a prompt row u is a fake token z~ emitted at position 1 with probabilities u.
 
     `tau_i(u, ∅, x) = P[H_i, X^_-i = (z~, ∅, x)_-i]` for all i, and for i > 1 the model's output is
-    `P[X^_i | X^_-i = (z~, ∅, x)_-i]`, the zero vector if that context is impossible.
+    `P[X^_i | X^_-i = (z~, ∅, x)_-i]`, the zero vector if that context is impossible. The error is the
+    larger of the two; `details["output at impossible contexts"]` must be exactly zero.
     """
     tau = _prompted_law(world, u, sequences)
     later = np.asarray(world.W, np.float64)
@@ -163,12 +164,18 @@ def lemma_c1(
         messages, outputs = map(
             np.asarray, _message_passing(world, np.asarray(u, np.float64), np.asarray(sequences))
         )
-    zero = outputs[:, 1:][~possible]
-    return PromptLemma(
-        float(np.abs(messages - tau).max()),
-        float(np.abs(outputs - law)[:, 1:].max()),
-        int((~possible).sum()),
-        float(np.abs(zero).max()) if zero.size else 0.0,
+    zero = np.abs(outputs[:, 1:][~possible])
+    parts = [float(np.abs(messages - tau).max()), float(np.abs(outputs - law)[:, 1:].max())]
+    return Theorem.identity(
+        "Lemma C.1",
+        float(np.max(parts)),
+        cases=len(sequences),
+        details={
+            "messages": parts[0],
+            "outputs": parts[1],
+            "impossible contexts": int((~possible).sum()),
+            "output at impossible contexts": float(zero.max()) if zero.size else 0.0,
+        },
     )
 
 
@@ -184,21 +191,23 @@ def _prompted_law(
 
 
 @eqx.filter_jit
-def _message_passing(world: HMM, u: Float[AnyArray, " H"], sequences: Int[AnyArray, "n T"]):
-    def one(tokens):
+def _message_passing(
+    world: HMM, u: Float[AnyArray, " H"], sequences: Int[AnyArray, "n T"]
+) -> tuple[Float[Array, "n L H"], Float[Array, "n L V"]]:
+    def one(tokens: Int[Array, " T"]) -> tuple[Array, Array]:
         rows = jnp.concatenate([u[None], jnp.ones((1, world.hidden)), world.embed(tokens)])
         m = world.messages(rows)
         scale = jnp.exp(m.forward_log + m.backward_log[1:])
         return scale[:, None] * m.forward * m.backward[1:], world.predict(rows)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
-def lemma_c2(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, "n T"]) -> float:
+def lemma_c2(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, "n T"]) -> Theorem:
     """Lemma C.2: `P[H_2 | X^_1 = z~, X^_{3:T+2} = x] = r_x (1 / p0) * (A (u * p1)) * P[H_0 | x]`,
 
-    `r_x = Pr(X_{1:T} = x) / Pr(X^_1 = z~, X^_{3:T+2} = x)`. Both sides by enumeration; returns the
-    largest error over the x that are possible together with z~. Needs p0 > 0.
+    `r_x = Pr(X_{1:T} = x) / Pr(X^_1 = z~, X^_{3:T+2} = x)`. Both sides by enumeration, on
+    all x that are possible together with z~. Needs p0 > 0.
     """
     sequences = np.asarray(sequences)
     A, W = np.asarray(world.A, np.float64), np.asarray(world.W, np.float64)
@@ -217,7 +226,8 @@ def lemma_c2(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, 
     posterior = start[both] / alone[both, None]
     r = alone[both] / together[both]
     right = r[:, None] / p0 * (A @ (np.asarray(u) * first_law(world))) * posterior
-    return float(np.abs(left - right).max()) if both.any() else 0.0
+    error = float(np.abs(left - right).max()) if both.any() else 0.0
+    return Theorem.identity("Lemma C.2", error, cases=int(both.sum()))
 
 
 def _likelihood(
@@ -228,8 +238,60 @@ def _likelihood(
     return enumerate_paths(A, start, padded)[:, -1].sum(axis=1)
 
 
-def nondegenerate_implies_covering(world: HMM, mu: Any) -> tuple[bool, Condition]:
-    """Assumptions 3.1 and 3.2 give 3.5 with B = H: whether the implication holds, and 3.5 for B = H."""
-    condition = covering(world, mu, sources=range(world.hidden))
-    premise = nondegenerate(world).holds and regular(world).holds
-    return condition.holds or not premise, condition
+def nondegenerate_implies_covering(world: HMM, mu: Any) -> Theorem:
+    """Assumptions 3.1 and 3.2 give 3.5 with B = H and H* = H, for every mu."""
+    found = covering(world, mu, sources=range(world.hidden))
+    return Theorem.identity(
+        "Assumptions 3.1 and 3.2 give 3.5",
+        float(not found.holds),
+        within=0.0,
+        conditions=(nondegenerate(world), regular(world)),
+    )
+
+
+def message_form(world: HMM, rows: Float[np.ndarray, "n T H"]) -> Float[np.ndarray, "n T V"]:
+    """The paper's own message passing: reversed kernels to the left, forward kernels to the right.
+
+    left_T = P[H_T],   left_{i-1} = P[H_{i-1} | H_i] (left_i * v_i)
+    right_1 = P[H_1],  right_{i+1} = A (right_i * v_i)
+    tau_1 = left_1,  tau_T = right_T,  tau_i = left_i * right_i / P[H_i] in between
+    """
+    A, W = np.asarray(world.A, np.float64), np.asarray(world.W, np.float64)
+    T = rows.shape[1]
+    laws = [first_law(world)]
+    for _ in range(T - 1):
+        laws.append(A @ laws[-1])
+
+    def over(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+        some = np.broadcast_to(denominator > 0, numerator.shape)
+        return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=some)
+
+    right = [np.broadcast_to(laws[0], rows[:, 0].shape)]
+    for i in range(T - 1):
+        right.append((right[i] * rows[:, i]) @ A.T)
+    left = [np.broadcast_to(laws[-1], rows[:, 0].shape)]
+    for i in range(T - 1, 0, -1):
+        kernel = over(A * laws[i - 1], laws[i][:, None])  # [next, previous]
+        left.insert(0, (left[0] * rows[:, i]) @ kernel)
+
+    outputs = []
+    for i in range(T):
+        if i == 0:
+            tau = left[0]
+        elif i == T - 1:
+            tau = right[-1]
+        else:
+            tau = over(left[i] * right[i], laws[i])
+        outputs.append(over(tau, tau.sum(axis=1, keepdims=True)) @ W.T)
+    return np.stack(outputs, axis=1)
+
+
+def equation_c1(world: HMM, sequences: Int[np.ndarray, "n T"]) -> Theorem:
+    """Equation C.1: the outputs of `message_form` are the exact conditionals at every position."""
+    W = np.asarray(world.W, np.float64)
+    rows = W[np.asarray(sequences)]
+    tau = enumerate_paths(np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64), rows)
+    total = tau.sum(axis=2, keepdims=True)
+    exact = np.divide(tau, total, out=np.zeros_like(tau), where=total > 0) @ W.T
+    error = float(np.abs(message_form(world, rows) - exact).max())
+    return Theorem.identity("Equation C.1", error, cases=len(sequences))

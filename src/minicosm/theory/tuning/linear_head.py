@@ -20,7 +20,7 @@ from minicosm.adaptation import Classifier, LinearHead, accuracy, logistic_regre
 from minicosm.worlds import HMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
-from ..certify import Evidence, certify, sample_sequences
+from ..certify import Evidence, all_sequences, certify, sample_sequences
 from ..linear_algebra import RANK_TOLERANCE
 from ..theorem import Condition, Theorem
 from .assumptions import (
@@ -60,7 +60,8 @@ def theorem_3_3(world: HMM, task: PosteriorTask, *, printed: bool = True) -> The
     if not all(condition.holds for condition in conditions):
         return Theorem(name, conditions)
     head = Classifier(pseudo_inverse_head(world, task), placeholder=True)
-    return Theorem(name, conditions, head, partial(certify, world, task, head, statement_3_3))
+    check = partial(certify, world, task, head, statement_3_3)
+    return Theorem(name, conditions, construction=head, check=check)
 
 
 def pseudo_inverse_head(
@@ -143,7 +144,27 @@ def linear_head_for_task(world: HMM, task: PosteriorTask, *, length: int | None 
     if not condition.holds:
         return Theorem(name, (condition,))
     head = Classifier(condition.witness, placeholder=True)
-    return Theorem(name, (condition,), head, partial(certify, world, task, head, statement_3_3))
+    check = partial(certify, world, task, head, statement_3_3)
+    return Theorem(name, (condition,), construction=head, check=check)
+
+
+def duplicate_emissions(world: HMM, task: PosteriorTask, length: int) -> Theorem:
+    """A converse of Theorem 3.3: if two states emit one law, Assumption 3.1 fails, and for a mu that
+    contrasts them the pseudo-inverse head has the same score on all sequences, if `p0 / p1` agrees on
+    the two. The error is the range of its scores."""
+    independent = nondegenerate(world)
+    head = pseudo_inverse_head(world, task)
+    with jax.enable_x64(True):
+        found, _ = outputs_and_scores(world, task, all_sequences(world.vocab, length))
+    outputs = np.asarray(found)
+    scores = outputs[outputs.sum(axis=1) > 0] @ np.asarray(head.weights).T
+    reason = "the columns of W are independent" if independent.holds else ""
+    return Theorem.identity(
+        "Equal emission laws",
+        float(np.ptp(scores)) if len(scores) else 0.0,
+        cases=len(scores),
+        conditions=(Condition("dependent emissions", not independent.holds, {}, reason),),
+    )
 
 
 class HeadComparison(NamedTuple):
@@ -184,20 +205,22 @@ def best_linear_head(
     return HeadComparison(
         fitted,
         constructed,
-        accuracy(fitted, outputs, labels),
-        accuracy(constructed, outputs, labels),
+        float(accuracy(outputs @ np.asarray(fitted.weights).T + fitted.bias, labels)),
+        float(accuracy(outputs @ np.asarray(constructed.weights).T, labels)),
         float(np.bincount(labels).max() / len(labels)),
         nondegenerate(world).numbers["rank"],
     )
 
 
 @eqx.filter_jit
-def outputs_and_scores(world: HMM, task: PosteriorTask, sequences: Int[AnyArray, "n T"]):
+def outputs_and_scores(
+    world: HMM, task: PosteriorTask, sequences: Int[AnyArray, "n T"]
+) -> tuple[Float[Array, "n V"], Float[Array, "n *rows"]]:
     """For every sequence: the model's output at a placeholder before it, and the exact scores."""
 
-    def one(tokens):
+    def one(tokens: Int[Array, " T"]) -> tuple[Array, Array]:
         shifted = jnp.pad(tokens, (1, 0))
         seen = jnp.arange(shifted.shape[0]) > 0
         return world.conditionals(shifted, seen)[0], task.scores(world, tokens)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))

@@ -1,4 +1,4 @@
-"""The propositions, claims and lemmas behind Theorem 4.3, each as what it comes out as on a world.
+"""The propositions, claims and lemmas behind Theorem 4.3.
 
 D.1 and D.8 are compared with sums over all hidden paths (`path_sums`), the others with the exact
 posteriors. Every function takes a batch of sequences and leaves out the impossible ones.
@@ -11,30 +11,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from minicosm.adaptation import Classifier
+from minicosm.adaptation import AttentionHead, Classifier
 from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
 from ..certify import all_sequences
-from ..theorem import Theorem
+from ..theorem import Condition, Theorem
 from .attention_head import ATTENDED, nearly_sure, theorem_4_3, token_chance
 from .path_sums import cell_joint, others_joint, shifted_joint, token_rows
 from .recoverable import recoverable_for, recoverable_states, star_states
 from .scope import check_sequences, sure_positions
-
-
-class Measured(NamedTuple):
-    """How far a statement is from true on a world: `error` is 0 up to rounding if it holds.
-
-    For statements about sets the error counts violations. `cases` is how many sequences, or
-    (sequence, position) pairs, it was measured on.
-    """
-
-    error: float
-    cases: int
-    details: Mapping[str, Any] = {}
 
 
 class Observed(NamedTuple):
@@ -82,15 +70,21 @@ def observe(
 
 
 @eqx.filter_jit
-def _observe(world, classifier, cell, star, sequences):
-    values = world.values
+def _observe(
+    world: MemoryHMM,
+    classifier: Classifier,
+    cell: Int[AnyArray, ""],
+    star: Bool[AnyArray, " H"],
+    sequences: Int[AnyArray, "n T"],
+) -> Observed:
+    values, star = world.values, jnp.asarray(star)
     member = jax.nn.one_hot(jnp.asarray(world.cell_values())[:, cell], values)  # (C, M)
     extra = 0 if classifier.prompt is None else len(classifier.prompt)
 
-    def grid(rows):
+    def grid(rows: Array) -> Array:
         return rows.reshape(len(rows), -1, world.hidden)
 
-    def one(x):
+    def one(x: Int[Array, " T"]) -> Observed:
         plain = world.embed(x)
         rows = plain if classifier.prompt is None else classifier.prompt.prepend(plain)
         possible, sure = sure_positions(world, plain, star)
@@ -106,6 +100,7 @@ def _observe(world, classifier, cell, star, sequences):
         seen = jnp.einsum("lch,lch,cm->lm", tau, grid(rows), member)
         total = seen[-1].sum()
         head = classifier.head
+        assert isinstance(head, AttentionHead)
         outputs, tokens, known = classifier.outputs(world, x, None)
         return Observed(
             possible=possible,
@@ -133,13 +128,19 @@ def _observe(world, classifier, cell, star, sequences):
             values=head.values(outputs, tokens, known),
         )
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def worst(differences: AnyArray, where: AnyArray) -> float:
     """The largest absolute entry where `where` (its axes lead those of `differences`)."""
     chosen = np.abs(np.asarray(differences))[np.asarray(where)]
     return float(chosen.max()) if chosen.size else 0.0
+
+
+def largest(name: str, parts: Mapping[str, float], cases: int, **details: Any) -> Theorem:
+    """An identity in several parts, whose error is the largest of theirs (NaN if one is NaN)."""
+    error = float(np.max(list(parts.values())))
+    return Theorem.identity(name, error, cases=cases, details={**parts, **details})
 
 
 def constructed(theorem: Theorem) -> tuple[Classifier, tuple[int, ...]]:
@@ -153,13 +154,11 @@ def constructed(theorem: Theorem) -> tuple[Classifier, tuple[int, ...]]:
 # -- Propositions D.1 and D.8 -----------------------------------------------------------------
 
 
-def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Measured:
+def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Theorem:
     """Proposition D.1: `P[X_i | x_-i] = sum_{m,j,s} W[:, m, j, s] Pr(M_j = m, H_i = (j, s) | x_-i)`.
 
     The left side is `Pr(x with z at i) / sum_z ..` from whole sequences, the right side a sum over
-    paths. `details["model"]` is the distance of the model's output from the left side, and
-    `details["printed"]` that of the first display as printed, which joins `X_-i = x_-i` instead of
-    conditioning on it and so is off by the factor `Pr(x_-i)`.
+    paths. The error is the larger of their distance and that of the model's output from the left.
     """
     sequences, _ = check_sequences(sequences)
     joint = cell_joint(world, others_joint(world, token_rows(world, sequences)))
@@ -170,21 +169,17 @@ def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Measu
     right = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) @ flat.T
     with jax.enable_x64(True):
         left, model = map(np.asarray, _substituted(world, sequences))
-    return Measured(
-        worst(left - right, possible),
-        int(possible.sum()),
-        {
-            "model": worst(model - left, possible),
-            "printed": worst(left - joint @ flat.T, possible),
-        },
-    )
+    parts = {"expansion": worst(left - right, possible), "model": worst(model - left, possible)}
+    return largest("Proposition D.1", parts, int(possible.sum()))
 
 
 @eqx.filter_jit
-def _substituted(world, sequences):
+def _substituted(
+    world: MemoryHMM, sequences: Int[AnyArray, "n T"]
+) -> tuple[Float[Array, "n T V"], Float[Array, "n T V"]]:
     length = sequences.shape[1]
 
-    def one(x):
+    def one(x: Int[Array, " T"]) -> tuple[Array, Array]:
         x = jnp.asarray(x)
         tokens = jnp.arange(world.vocab, dtype=x.dtype)
         swapped = jax.vmap(lambda i: jax.vmap(lambda z: x.at[i].set(z))(tokens))(jnp.arange(length))
@@ -192,10 +187,10 @@ def _substituted(world, sequences):
         total = chance.sum(axis=1, keepdims=True)
         return chance / jnp.where(total > 0, total, 1), world.conditionals(x)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
-def proposition_d8(world: MemoryHMM, *, length: int = 2, shifts: int = 2) -> Measured:
+def proposition_d8(world: MemoryHMM, *, length: int = 2, shifts: int = 2) -> Theorem:
     """Proposition D.8: with a stationary start `P[M, H_i, X_{i+1:i+t}]` does not depend on i.
 
     The largest distance of the law for i = 1..shifts from that for i = 0, by sums over paths, over
@@ -203,10 +198,10 @@ def proposition_d8(world: MemoryHMM, *, length: int = 2, shifts: int = 2) -> Mea
     """
     sequences = all_sequences(world.vocab, length)
     base = shifted_joint(world, sequences, 0)
-    error = max(
-        float(np.abs(shifted_joint(world, sequences, i) - base).max()) for i in range(1, shifts + 1)
+    moved = np.stack([shifted_joint(world, sequences, i) for i in range(1, shifts + 1)])
+    return Theorem.identity(
+        "Proposition D.8", float(np.abs(moved - base).max()), cases=shifts * base.size
     )
-    return Measured(error, shifts * base.size, {"largest probability": float(base.max())})
 
 
 # -- Lemma D.2, Claim D.3, Lemma D.4 ----------------------------------------------------------
@@ -218,7 +213,7 @@ def lemma_d2(
     sequences: Int[np.ndarray, "n T"],
     *,
     star: Sequence[int] | None = None,
-) -> Measured:
+) -> Theorem:
     """Lemma D.2: on R the attended set is `I^ = {i: supp P[H_i | x_-i] in H*}`.
 
     Counts sequences with I != I^, I^ being extended by the near ties (counted apart).
@@ -228,7 +223,13 @@ def lemma_d2(
     inside = o.possible & o.sure.any(axis=1)
     wrong = inside & (o.attended != (o.sure | o.near)).any(axis=1)
     near = int((inside & o.near.any(axis=1)).sum())
-    return Measured(float(wrong.sum()), int(inside.sum()), {"near ties": near})
+    return Theorem.identity(
+        "Lemma D.2",
+        float(wrong.sum()),
+        within=0.0,
+        cases=int(inside.sum()),
+        details={"near ties": near},
+    )
 
 
 def claim_d3(
@@ -237,7 +238,7 @@ def claim_d3(
     sequences: Int[np.ndarray, "n T"],
     *,
     star: Sequence[int] | None = None,
-) -> Measured:
+) -> Theorem:
     """Claim D.3, at every position of every possible x and every s in S*:
 
     `(Theta1 G_i)_{(j*, s)} = Pr(H_i = (j*, s) | x_-i)`, `||Theta1 G_i||_1 = 1` and
@@ -247,7 +248,7 @@ def claim_d3(
     o = observe(world, classifier, task.cell, found, sequences)
     everywhere = np.broadcast_to(o.possible[:, None], o.context.shape)
     parts = key_errors(world, o, task.cell, found, everywhere)
-    return Measured(max(parts.values()), int(everywhere.sum()), parts)
+    return largest("Claim D.3", parts, int(everywhere.sum()))
 
 
 def key_errors(
@@ -269,7 +270,7 @@ def lemma_d4(
     sequences: Int[np.ndarray, "n T"],
     *,
     star: Sequence[int] | None = None,
-) -> Measured:
+) -> Theorem:
     """Lemma D.4: for x in R and i in I^ the value is `G_i(x)[x_i] mu . P[M_{j*} | x]`.
 
     `details["smallest factor"]` is the least `r_{x,i} = G_i(x)[x_i]`, which must be positive.
@@ -280,14 +281,19 @@ def lemma_d4(
     target = o.memory @ np.asarray(task.mu, np.float64).T
     expected = np.einsum("nl,n...->nl...", o.chance, target)
     least = float(o.chance[where].min()) if where.any() else float("inf")
-    return Measured(worst(o.values - expected, where), int(where.sum()), {"smallest factor": least})
+    return Theorem.identity(
+        "Lemma D.4",
+        worst(o.values - expected, where),
+        cases=int(where.sum()),
+        details={"smallest factor": least},
+    )
 
 
 # -- how the assumptions are related ----------------------------------------------------------
 
 
-def recoverable_relations(world: MemoryHMM, mu: Any, cell: int) -> dict[str, bool]:
-    """Implications between the assumptions (true also where the premise fails):
+def recoverable_relations(world: MemoryHMM, mu: Any, cell: int) -> tuple[Theorem, ...]:
+    """Implications between the assumptions, each under its premise:
 
     - 4.2 gives D.5 for every mu, with an S* at least as large;
     - D.5 for a mu without zeros is 4.2;
@@ -295,11 +301,22 @@ def recoverable_relations(world: MemoryHMM, mu: Any, cell: int) -> dict[str, boo
     """
     full, reduced = recoverable_states(world, cell), recoverable_for(world, mu, cell)
     dense = recoverable_for(world, np.ones(world.values), cell)
-    independent = full.numbers["rank"] == full.numbers["columns"]
-    everything = tuple(range(world.W.shape[-1]))
-    return {
-        "4.2 gives D.5": not full.holds
-        or (reduced.holds and set(full.witness) <= set(reduced.witness)),
-        "D.5 for dense mu is 4.2": (dense.holds, dense.witness) == (full.holds, full.witness),
-        "3.1 gives 4.2 with S* = S": not independent or full.witness == everything,
-    }
+    rank, count = full.numbers["rank"], full.numbers["columns"]
+    independent = Condition(
+        "Assumption 3.1 on all columns",
+        rank == count,
+        {"rank": rank, "columns": count},
+        "" if rank == count else f"{count} emission columns have rank {rank}",
+    )
+    contained = reduced.holds and set(full.witness or ()) <= set(reduced.witness)
+    same = (dense.holds, dense.witness) == (full.holds, full.witness)
+    whole = full.witness == tuple(range(world.W.shape[-1]))
+
+    def relation(name: str, true: bool, *premise: Condition) -> Theorem:
+        return Theorem.identity(name, float(not true), within=0.0, conditions=premise)
+
+    return (
+        relation("Assumption 4.2 gives D.5", contained, full),
+        relation("Assumption D.5 for a dense mu is 4.2", same),
+        relation("Assumption 3.1 gives 4.2", whole, independent),
+    )

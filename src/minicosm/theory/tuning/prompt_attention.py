@@ -14,7 +14,7 @@ from minicosm.adaptation import AttentionHead, Classifier, SoftPrompt
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
 from ..certify import Evidence, certify
-from ..theorem import Certificate, Theorem
+from ..theorem import Theorem
 from .assumptions import regular, start_ratio, start_recurs
 from .attention_head import (
     ATTENDED,
@@ -61,11 +61,12 @@ def theorem_d6(
     start = (stationary_start(world),) if stationary else (regular(world), start_recurs(world))
     conditions = (found, *start)
     name = "Theorem D.6" if stationary else "Theorem D.6 without stationarity"
+    name += " and position vector -2" if beta == "printed" else ""
     if not all(condition.holds for condition in conditions):
         return Theorem(name, conditions)
     construction = prompted_head(world, mu, cell, found.witness, beta=beta, repaired=not stationary)
     check = partial(certify_prompted, world, task, construction, found.witness)
-    return Theorem(name, conditions, construction, check)
+    return Theorem(name, conditions, construction=construction, check=check)
 
 
 def theorem_4_6(
@@ -126,7 +127,7 @@ def memory_prompt(
     return SoftPrompt(u.reshape(1, -1))
 
 
-# -- the certificate --------------------------------------------------------------------------
+# -- run on sequences -------------------------------------------------------------------------
 
 Scope = Literal["R", "wider", "outside"]
 
@@ -188,7 +189,7 @@ def certify_prompted(
     *,
     scope: Scope = "R",
     **how: Any,
-) -> Certificate:
+) -> Theorem:
     """Run the construction of Theorem D.6 on R, on the wider set on which it holds, or outside R.
 
     `how` is passed to `certify`: `length=`, or `key=, length=, count=`, or `sequences=`.

@@ -9,6 +9,7 @@ states H* whose emission columns are independent, a head recovers the posterior 
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -83,7 +84,7 @@ def theorem_3_6(
     weights = (np.asarray(task.mu, np.float64) * p0)[..., star] / c[star] @ inverse
     classifier = Classifier(LinearHead(weights), SoftPrompt(u[None]), placeholder=True)
     check = partial(certify, world, task, classifier, statement_3_6)
-    return Theorem(name, conditions, classifier, check)
+    return Theorem(name, conditions, construction=classifier, check=check)
 
 
 def reached(world: HMM, rows: Float[np.ndarray, "*k H"]) -> Float[np.ndarray, " H"]:
@@ -190,20 +191,11 @@ def separable_prompt_head(world: HMM, task: PosteriorTask) -> Theorem:
     u, weights = condition.witness
     classifier = Classifier(LinearHead(weights), SoftPrompt(u[None]), placeholder=True)
     check = partial(certify, world, task, classifier, statement_3_6)
-    return Theorem(name, (condition,), classifier, check)
+    return Theorem(name, (condition,), construction=classifier, check=check)
 
 
-class ShorterPrompt(NamedTuple):
-    """The length-one prompt that equals a longer one, and by how much their outputs differ."""
-
-    row: Float[np.ndarray, " H"]  # in [0, 1]
-    error: float
-
-
-def prompt_length_is_irrelevant(
-    world: HMM, rows: Float[np.ndarray, "k H"], sequences: Int[np.ndarray, "n T"]
-) -> ShorterPrompt:
-    """For the exact model every prompt of k rows equals one of a single row.
+def shorter_prompt(world: HMM, rows: Float[np.ndarray, "k H"]) -> Float[np.ndarray, " H"]:
+    """The single row, in [0, 1], that does to the exact model what a prompt of k rows does.
 
     A prompt enters only through `c = A w` with `w = u_k * A (u_{k-1} * ... A (u_1 * p1)) >= 0`, and
     `u = w / p1` (scaled into [0, 1]) leaves the same c, up to a factor that normalisation removes.
@@ -219,20 +211,32 @@ def prompt_length_is_irrelevant(
         at = int(np.argmax((w > 0) & (p1 == 0)))
         raise ValueError(f"state {at} is impossible at time 1; no single row can reach it")
     row = np.divide(w, p1, out=np.zeros_like(w), where=p1 > 0)
-    row = row / row.max() if row.max() > 0 else row
+    return row / row.max() if row.max() > 0 else row
+
+
+def prompt_length_is_irrelevant(
+    world: HMM, rows: Float[np.ndarray, "k H"], sequences: Int[np.ndarray, "n T"]
+) -> Theorem:
+    """For the exact model every prompt of k rows equals one of a single row: the largest difference of
+    its outputs under `rows` and under `shorter_prompt`, which is the construction."""
+    row = shorter_prompt(world, rows)
     with jax.enable_x64(True):
-        long = _prompted(world, SoftPrompt(rows), sequences)
+        long = _prompted(world, SoftPrompt(np.atleast_2d(rows).astype(np.float64)), sequences)
         short = _prompted(world, SoftPrompt(row[None]), sequences)
-        return ShorterPrompt(row, float(jnp.max(jnp.abs(long - short))))
+        error = float(jnp.max(jnp.abs(long - short)))
+    found = Theorem.identity("Prompt length", error, cases=len(sequences))
+    return replace(found, construction=row)
 
 
 @eqx.filter_jit
-def _prompted(world: HMM, prompt: SoftPrompt, sequences: Int[AnyArray, "n T"]):
+def _prompted(
+    world: HMM, prompt: SoftPrompt, sequences: Int[AnyArray, "n T"]
+) -> Float[Array, "n V"]:
     """The model's output at the placeholder after the prompt."""
 
-    def one(tokens):
+    def one(tokens: Int[Array, " T"]) -> Float[Array, " V"]:
         shifted = jnp.pad(tokens, (1, 0))
         rows = world.embed(shifted, jnp.arange(shifted.shape[0]) > 0)
         return world.predict(prompt.prepend(rows))[len(prompt)]
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))

@@ -1,4 +1,4 @@
-"""The propositions, claims and lemmas behind Theorem D.6, each as what it comes out as on a world.
+"""The propositions, claims and lemmas behind Theorem D.6.
 
 With a prompt the model sees a modified world: at position 1 only, a fake token z~ is emitted with
 probabilities u, `P[X^_1 = z~ | M, H_1] = u` and `P[X^_1 = z | M, H_1] = (1 - u) * P[z | M, H_1]`.
@@ -12,11 +12,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from minicosm.worlds import MemoryHMM, PosteriorTask
+from minicosm.worlds.arrays import AnyArray
 
-from .memory_lemmas import Measured, Observed, constructed, key_errors, observe, worst
+from ..theorem import Theorem
+from .memory_lemmas import Observed, constructed, key_errors, largest, observe, worst
 from .path_sums import cell_joint, others_joint, token_rows
 from .prompt_attention import Beta, theorem_d6
 from .recoverable import relevant_values
@@ -25,7 +27,7 @@ from .scope import check_sequences
 Tokens = Int[np.ndarray, "n T"]
 
 
-def lemma_d7(world: MemoryHMM, u: Float[np.ndarray, "C H"], sequences: Tokens) -> Measured:
+def lemma_d7(world: MemoryHMM, u: Float[np.ndarray, "C H"], sequences: Tokens) -> Theorem:
     """Lemma D.7, for any u in [0, 1]: `tau_i(e^(x)) = P[M, H_i, X^_-i = x^_-i]` at every i, and for
     i > 1 the output is `P[X^_i | X^_-i = x^_-i]`, the zero vector if that context is impossible.
 
@@ -53,23 +55,27 @@ def lemma_d7(world: MemoryHMM, u: Float[np.ndarray, "C H"], sequences: Tokens) -
     parts = {
         "messages": worst(tau - exact, everywhere),
         "outputs": worst(outputs - laws, later),
+    }
+    details = {
         "output at the prompt": worst(outputs - laws, ~later),
         "impossible contexts": int((~possible).sum()),
         "impossible contexts with an output": int((outputs[~possible] != 0).any(axis=1).sum()),
     }
-    return Measured(max(parts["messages"], parts["outputs"]), int(possible.size), parts)
+    return largest("Lemma D.7", parts, int(possible.size), **details)
 
 
 @eqx.filter_jit
-def _prompted(world, u, sequences):
-    def one(x):
+def _prompted(
+    world: MemoryHMM, u: Float[AnyArray, "1 CH"], sequences: Int[AnyArray, "n T"]
+) -> tuple[Float[Array, "n L C H"], Float[Array, "n L V"]]:
+    def one(x: Int[Array, " T"]) -> tuple[Array, Array]:
         rows = jnp.concatenate([u, world.embed(x)])
         m = world.messages(rows)
         scale = jnp.exp(m.forward_log + m.backward_log[:, 1:]) * jnp.asarray(world.pM)[:, None]
         tau = scale[..., None] * m.forward * m.backward[:, 1:]
         return jnp.moveaxis(tau, 0, 1), world.predict(rows)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))
 
 
 def _run(
@@ -98,23 +104,26 @@ def lemma_d9(
     star: Sequence[int] | None = None,
     stationary: bool = True,
     beta: Beta = "safe",
-) -> Measured:
+    printed: bool = False,
+) -> Theorem:
     """Lemma D.9 corrected: the attended set I contains `I^ = {i + 1: supp P[H_i | x_-i] in H*}`, and
     is exactly the set of sure positions of the modified world, `{i > 1: supp P[H_i | x^_-i] in H*}`.
 
-    Over the possible x of (D.7) with I^ nonempty. The error counts violations of either;
-    `details["printed"]` counts those of the printed `I = I^` (the prompt shrinks supports, so more
-    positions may be sure), and `details["prompt attended"]` how often position 1 is in I.
+    Over the possible x of (D.7) with I^ nonempty. The error counts violations of either. With
+    `printed`, violations of the printed `I = I^`: the prompt shrinks supports, so that more positions
+    may be sure. `details["prompt attended"]` counts how often position 1 is in I.
     """
     o, _ = _run(world, task, sequences, star, stationary, beta)
     inside = o.possible & o.context[:, 1:].all(axis=1) & o.sure.any(axis=1)
     missed = inside & (o.sure & ~o.attended).any(axis=1)
     other = inside & (o.attended != (o.sure_after | o.near)).any(axis=1)
-    return Measured(
-        float((missed | other).sum()),
-        int(inside.sum()),
-        {
-            "printed": int((inside & (o.attended != o.sure).any(axis=1)).sum()),
+    different = inside & (o.attended != o.sure).any(axis=1)
+    return Theorem.identity(
+        "Lemma D.9 as printed" if printed else "Lemma D.9",
+        float((different if printed else missed | other).sum()),
+        within=0.0,
+        cases=int(inside.sum()),
+        details={
             "prompt adds sure positions": int(
                 (inside & (o.sure_after & ~o.sure).any(axis=1)).sum()
             ),
@@ -131,7 +140,7 @@ def claim_d10(
     *,
     star: Sequence[int] | None = None,
     stationary: bool = True,
-) -> Measured:
+) -> Theorem:
     """Claim D.10: as Claim D.3 with x^ in place of x, at positions i > 1 with a possible context.
 
     It says nothing at position 1, which the prompt does not reach: `details["norm at the prompt"]`
@@ -141,18 +150,16 @@ def claim_d10(
     o, found = _run(world, task, sequences, star, stationary)
     where = _after_prompt(o)
     parts = key_errors(world, o, task.cell, found, where)
-    error = max(parts.values())
     at_prompt = np.zeros_like(where)
     at_prompt[:, 0] = o.possible
     H = np.isin(np.arange(world.hidden), task.cell * world.W.shape[-1] + np.array(found))
     score = o.keys[:, :, :-1][..., H].sum(axis=2)
     details = {
-        **parts,
         "norm at the prompt": worst(np.abs(o.keys).sum(axis=2), at_prompt),
         "score at the prompt": float(score[at_prompt].max()) if at_prompt.any() else 0.0,
         "above 3 at the prompt": int((score[at_prompt] > 3).sum()),
     }
-    return Measured(error, int(where.sum()), details)
+    return largest("Claim D.10", parts, int(where.sum()), **details)
 
 
 def proposition_d11(
@@ -162,7 +169,7 @@ def proposition_d11(
     *,
     star: Sequence[int] | None = None,
     stationary: bool = True,
-) -> Measured:
+) -> Theorem:
     """Proposition D.11: `supp P[M_{j*} | X^_-i = x^_-i]` lies in M* = supp(mu) for i > 1.
 
     Counts violations on truth values; `details["mass"]` is the largest probability outside M*.
@@ -172,7 +179,13 @@ def proposition_d11(
     outside = ~relevant_values(world, np.asarray(task.mu))
     found = (o.cell_support & outside).any(axis=2) & where
     mass = worst(o.law.sum(axis=3)[..., outside], where)
-    return Measured(float(found.sum()), int(where.sum()), {"mass": mass})
+    return Theorem.identity(
+        "Proposition D.11",
+        float(found.sum()),
+        within=0.0,
+        cases=int(where.sum()),
+        details={"mass": mass},
+    )
 
 
 def claim_d12(
@@ -182,7 +195,7 @@ def claim_d12(
     *,
     star: Sequence[int] | None = None,
     stationary: bool = True,
-) -> Measured:
+) -> Theorem:
     """Claim D.12: `supp P[H_i | X^_-i = x^_-i]` lies in `supp P[H_{i-1} | X_-(i-1) = x_-(i-1)]`.
 
     Counts violations; `details["strict"]` counts the positions where the inclusion is strict.
@@ -191,7 +204,13 @@ def claim_d12(
     where = _after_prompt(o)
     bad = (o.support & ~o.support_before).any(axis=2) & where
     strict = (~o.support & o.support_before).any(axis=2) & where
-    return Measured(float(bad.sum()), int(where.sum()), {"strict": int(strict.sum())})
+    return Theorem.identity(
+        "Claim D.12",
+        float(bad.sum()),
+        within=0.0,
+        cases=int(where.sum()),
+        details={"strict": int(strict.sum())},
+    )
 
 
 def lemma_d13(
@@ -201,7 +220,7 @@ def lemma_d13(
     *,
     star: Sequence[int] | None = None,
     stationary: bool = True,
-) -> Measured:
+) -> Theorem:
     """Lemma D.13: for i in I^ with a possible context the value is `mu . P[X^_i = x^_i, M_{j*} |
     x^_-i]`, hence `r mu . P[M_{j*} | x]` with `r = Gbar_i[x_i] / Pr(M_{j*} in M* | x)` if x^ is
     possible; and if x^ is impossible, the value is 0 at every i > 1.
@@ -221,8 +240,8 @@ def lemma_d13(
         "scaled": worst(o.values - scaled, reachable),
         "zero": worst(o.values, ruled_out),
     }
-    details = {**parts, "impossible x^": int((o.possible & ~o.reachable).sum())}
-    return Measured(max(parts.values()), int(where.sum()), details)
+    ruled = {"impossible x^": int((o.possible & ~o.reachable).sum())}
+    return largest("Lemma D.13", parts, int((where | ruled_out).sum()), **ruled)
 
 
 def claim_d14(
@@ -232,7 +251,7 @@ def claim_d14(
     *,
     star: Sequence[int] | None = None,
     stationary: bool = True,
-) -> Measured:
+) -> Theorem:
     """Claim D.14: `mu . P[M_{j*} | X^ = x^] = mu . P[M_{j*} | x] / Pr(z~ | x)` for possible x^.
 
     With a stationary start and the 0/1 prompt `Pr(z~ | x) = Pr(M_{j*} in M* | x)`, which is checked
@@ -247,7 +266,7 @@ def claim_d14(
     parts = {"identity": worst(o.memory_after @ mu.T - ratio @ mu.T, where)}
     if stationary:
         parts["fake"] = worst(o.fake - relevant, where)
-    return Measured(max(parts.values()), int(where.sum()), parts)
+    return largest("Claim D.14", parts, int(where.sum()))
 
 
 def claim_d15(
@@ -257,11 +276,11 @@ def claim_d15(
     *,
     star: Sequence[int] | None = None,
     stationary: bool = True,
-) -> Measured:
+) -> Theorem:
     """Claim D.15: if x is possible and x^ is not, `mu . P[M_{j*} | x] = 0`; and where
     `Pr(X^_-i = x^_-i) = 0` the output is exactly the zero vector.
 
-    The error is the larger of |mu . P| and of the outputs' entries; `cases` counts such x.
+    The error is the larger of |mu . P| and of the outputs' entries.
     """
     o, _ = _run(world, task, sequences, star, stationary)
     zero = o.possible & ~o.reachable
@@ -269,5 +288,5 @@ def claim_d15(
         "target": worst(o.memory @ np.asarray(task.mu, np.float64).T, zero),
         "outputs": worst(o.outputs, ~o.context),
     }
-    details = {**parts, "impossible contexts": int((~o.context).sum())}
-    return Measured(max(parts.values()), int(zero.sum()), details)
+    found = {"impossible x^": int(zero.sum()), "impossible contexts": int((~o.context).sum())}
+    return largest("Claim D.15", parts, sum(found.values()), **found)

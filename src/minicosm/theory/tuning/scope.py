@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import SoftPrompt
 from minicosm.worlds import MemoryHMM, Supports
+from minicosm.worlds.arrays import AnyArray
 
 
 class Scope(NamedTuple):
@@ -33,8 +34,8 @@ def in_scope(
     """
     sequences, seen = check_sequences(sequences, observed)
     with jax.enable_x64(True):
-        possible, sure = _scope(world, sequences, jnp.asarray(star), seen)
-    possible, sure = np.asarray(possible), np.asarray(sure)
+        found = _scope(world, sequences, jnp.asarray(star), seen)
+    possible, sure = map(np.asarray, found)
     return Scope(possible & sure.any(axis=1), sure & possible[:, None], possible)
 
 
@@ -87,15 +88,26 @@ def sure_in(world: MemoryHMM, found: Supports, star: Bool[Array, " H"]) -> Bool[
 
 
 @eqx.filter_jit
-def _scope(world, sequences, star, observed):
+def _scope(
+    world: MemoryHMM,
+    sequences: Int[AnyArray, "n T"],
+    star: Bool[Array, " H"],
+    observed: Bool[AnyArray, " T"],
+) -> tuple[Bool[Array, " n"], Bool[Array, "n T"]]:
     return jax.vmap(lambda x: sure_positions(world, world.embed(x, observed), star))(sequences)
 
 
 @eqx.filter_jit
-def _prompted_scope(world, prompt, sequences, star, observed):
-    def one(x):
+def _prompted_scope(
+    world: MemoryHMM,
+    prompt: SoftPrompt,
+    sequences: Int[AnyArray, "n T"],
+    star: Bool[Array, " H"],
+    observed: Bool[AnyArray, " T"],
+) -> tuple[Bool[Array, " n"], Bool[Array, " n"], Bool[Array, "n L"]]:
+    def one(x: Int[Array, " T"]) -> tuple[Array, Array, Array]:
         rows = world.embed(x, observed)
         prompted, sure = sure_positions(world, prompt.prepend(rows), star)
         return world.supports(rows).possible, prompted, sure.at[: len(prompt)].set(False)
 
-    return jax.vmap(one)(sequences)
+    return jax.vmap(one)(jnp.asarray(sequences))

@@ -18,7 +18,7 @@ loops is jitted here, so that calls outside `jax.jit` compile once per shape and
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -64,7 +64,7 @@ def forward_messages(
 ) -> tuple[Float[Array, "T+1 H"], Float[Array, " T+1"]]:
     """`a_1 .. a_{T+1}`, each scaled to sum to one, and the log scales."""
 
-    def step(message, v):
+    def step(message: Array, v: Array) -> Any:
         moved = A @ (message * v)
         new, exponent = _halve(moved, jnp.sum(moved))
         return new, (new, exponent)
@@ -81,7 +81,7 @@ def backward_messages(
 ) -> tuple[Float[Array, "T+1 H"], Float[Array, " T+1"]]:
     """`b_0 .. b_T`, each scaled to have maximum one, and the log scales."""
 
-    def step(message, v):
+    def step(message: Array, v: Array) -> Any:
         moved = (v * message) @ A
         new, exponent = _halve(moved, jnp.max(moved))
         return new, (new, exponent)
@@ -150,7 +150,7 @@ def _combined(A: Array, first: Array, W: Array | None, V: Float[Array, "T H"]) -
 @_combined.defjvp
 def _differentiate(primals: tuple, tangents: tuple) -> tuple[_Pair, _Pair]:
     # custom_vmap has no reverse mode: where derivatives are taken, the recursion itself is used.
-    def plain(A, first, W, V):
+    def plain(A: Array, first: Array, W: Array, V: Array) -> _Pair:
         law, log = _recursion(A, first, W, V[:, :, None])
         return law[..., 0], log[..., 0]
 
@@ -163,14 +163,14 @@ def _pieces(A: Array, first: Array, W: Array | None, V: Float[Array, "B T H"]) -
     count, _, hidden = V.shape
     width = min(count, max(_WIDTH, _MESSAGE // hidden))
 
-    def piece(V):
+    def piece(V: Array) -> _Pair:
         law, log = _recursion(A, first, W, jnp.moveaxis(V, 0, -1))
         return jnp.moveaxis(law, -1, 0), jnp.moveaxis(log, -1, 0)
 
     if width == count:
         return piece(V)
 
-    def add(i, done):
+    def add(i: Array, done: _Pair) -> _Pair:
         at = jnp.minimum(i * width, count - width)
         new = piece(jax.lax.dynamic_slice_in_dim(V, at, width))
         put = jax.lax.dynamic_update_slice_in_dim
@@ -210,21 +210,21 @@ def _recursion(A: Array, first: Array, W: Array | None, V: Float[Array, "T H B"]
     A, first, V = A.astype(dtype), first.astype(dtype), V.astype(dtype)
     largest = 2.0 ** (jnp.finfo(dtype).maxexp - 2)
 
-    def scale_to(level, total):
+    def scale_to(level: float, total: Array) -> Array:
         # A constant to differentiation: what is returned does not depend on it.
         total = jax.lax.stop_gradient(total)
         return jnp.where(total > 0, level / jnp.maximum(total, level / largest), 1)
 
-    def move(M, message, log, v):
+    def move(M: Array, message: Array, log: Array, v: Array) -> _Pair:
         moved = M @ (message * v)
         scale = scale_to(_LEVEL, jnp.sum(moved, axis=0))
         return moved * scale, log - jnp.log(scale)
 
-    def backward(carry, v):
+    def backward(carry: _Pair, v: Array) -> tuple[_Pair, _Pair]:
         b, log = carry
         return move(A.T, b, log, v), carry
 
-    def forward(carry, row):
+    def forward(carry: _Pair, row: tuple[Array, _Pair]) -> Any:
         (a, a_log), (v, (b, b_log)) = carry, row
         tau = a * b
         total = jnp.sum(tau, axis=0)
@@ -250,10 +250,10 @@ def supports(
     """Where `forward` and `backward` are nonzero, by the same recursions on truth values."""
     arrow = A.astype(jnp.int32)
 
-    def forward(a, v):
+    def forward(a: Array, v: Array) -> tuple[Array, Array]:
         return (arrow @ (a & v).astype(jnp.int32)) > 0, a
 
-    def backward(b, v):
+    def backward(b: Array, v: Array) -> tuple[Array, Array]:
         new = ((v & b).astype(jnp.int32) @ arrow) > 0
         return new, new
 

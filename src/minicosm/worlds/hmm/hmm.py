@@ -92,7 +92,7 @@ class HMM(eqx.Module):
         check_positive("start_temperature", start_temperature)
         count = hidden if permutations is None else check_count("permutations", permutations)
 
-        def draw():
+        def draw() -> Any:
             transition, emission, start = jax.random.split(key, 3)
             return (
                 permutation_mixture(transition, hidden, count, transition_temperature),
@@ -243,7 +243,7 @@ def sample_chain(
     moves = cumulative(A.T)
     h0 = invert(cumulative(p0), uniform(start_key, ()))
 
-    def step(h, u):
+    def step(h: Array, u: Array) -> tuple[Array, Array]:
         new = invert(moves[h], u)
         return new, new
 

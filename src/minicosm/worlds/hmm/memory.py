@@ -116,7 +116,7 @@ class MemoryHMM(eqx.Module):
         if permutations is not None:
             count = check_count("permutations", permutations)
 
-        def draw():
+        def draw() -> Any:
             transition, emission, start = jax.random.split(key, 3)
             size, configurations = hidden * cells, memory**cells
             A = permutation_mixture(transition, size, count, transition_temperature)

@@ -1,31 +1,39 @@
 """Experiments on exact models beyond the paper's figures."""
 
 from itertools import pairwise
+from math import log10, nan
+from typing import Any
 
-from minicosm.lab import Cell, Estimate, Outcome, ProfileName, Table, Trial
+from minicosm.lab import (
+    Cell,
+    Estimate,
+    Outcome,
+    Results,
+    Table,
+    all_above,
+    all_below,
+    all_of,
+    all_true,
+    at_least,
+    at_most,
+    holds,
+    paired,
+    percent,
+    rows,
+    worst,
+)
 
-from ...common.checks import Results
-from ...common.statistics import all_above, paired, percent
-from ..figures import oracle as figures
+from ..extension_trials import gap, harder, rank, sharpness, temperature
+from ..figures import extensions as figures
+from ..readings import harder as by_length
+from ..readings import harder_table
 from ..study import STUDY
 
 OURS = "beyond the paper"
 
 
-# -- rank -------------------------------------------------------------------------------------
-
-
-def rank_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
-    from ..experiments.rank_curve import RankCurve, run
-
-    config = RankCurve(seed=seed, worlds=60)
-    if profile == "smoke":
-        config = RankCurve(seed=seed, ranks=(6, 4, 2), worlds=24, train=2000, test=1000)
-    return {"rank": Trial(run, config)}
-
-
 @STUDY.claim(
-    id="degeneracy/rank-curve",
+    id="tuning/rank-curve",
     title="Each lost dimension of the emissions costs a linear head accuracy",
     source=OURS,
     statement=(
@@ -36,63 +44,45 @@ def rank_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
         "The 95% interval of the paired loss lies above 0 between all neighbouring ranks (below at one: "
         "fails), and the constructed head at full rank is right on at least 99.9% in every world."
     ),
-    trials=rank_trials,
+    trials=rank,
     kind="experiment",
     figure=figures.rank_curve,
 )
 def rank_curve(results: Results) -> Outcome:
-    n = results["rank"].numbers
+    config, n = results["rank"].config, results["rank"].numbers
+    best, made = n["logistic"], n["constructed"]
     losses = {
-        f"{high} to {low}": paired(n["logistic"][i], n["logistic"][i + 1])
-        for i, (high, low) in enumerate(pairwise(n["ranks"]))
+        f"rank {high} to {low}": paired(best[i], best[i + 1])
+        for i, (high, low) in enumerate(pairwise(config.ranks))
     }
-    exact = min(n["constructed"][0])
-    verdict = all_above(losses.values()) if exact >= 0.999 else "fails"
-    rows = tuple(
-        (rank, percent(n["logistic"][i]), percent(n["constructed"][i]), percent(n["majority"][i]))
-        for i, rank in enumerate(n["ranks"])
+    full = made[config.ranks.index(config.size)] if config.size in config.ranks else []
+    shown = tuple(
+        (rank, percent(best[i]), percent(made[i]), percent(n["majority"][i]))
+        for i, rank in enumerate(config.ranks)
     )
     columns = ("rank", "best head (LR)", "head of Thm 3.3", "majority")
-    return Outcome(
-        verdict,
-        {
-            **{f"loss in points, rank {name}": e for name, e in losses.items()},
-            "least accuracy of the constructed head at full rank": exact,
-        },
-        (Table("Test accuracy, per cent", columns, rows),),
+    return all_of(
+        all_above("loss in points", losses),
+        at_least("least accuracy of the constructed head at full rank", full, 0.999),
+        tables=(Table("Test accuracy, per cent", columns, shown),),
     )
 
 
 # -- Assumption 3.5 ---------------------------------------------------------------------------
 
 
-def gap_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
-    from ..experiments.prompt_gap import PromptGap, run
-
-    config = PromptGap(seed=seed)
-    if profile == "smoke":
-        config = PromptGap(seed=seed, worlds=12, train=1500, test=500, steps=400)
-    return {"gap": Trial(run, config)}
-
-
-def gap_table(results: Results) -> Table:
-    n = results["gap"].numbers
-    rows = [
-        (
-            text,
-            percent(n[f"{family}_majority"]),
-            percent(n[f"{family}_logistic"]),
-            percent(n[f"{family}_trained"]),
-            percent(n[f"{family}_constructed"]) if family == "covered" else None,
-        )
-        for family, text in (("covered", "3.5 holds"), ("uncovered", "3.5 fails"))
-    ]
+def gap_table(n: Any) -> Table:
+    names = ("majority", "logistic", "trained")
+    shown: tuple[tuple[Cell, ...], ...] = (
+        ("3.5 holds", *(percent(n[f"covered_{name}"]) for name in (*names, "constructed"))),
+        ("3.5 fails", *(percent(n[f"uncovered_{name}"]) for name in names), None),
+    )
     columns = ("worlds", "majority", "best head (LR)", "trained prompt", "prompt of Thm 3.6")
-    return Table("Test accuracy, per cent", columns, tuple(rows))
+    return Table("Test accuracy, per cent", columns, shown)
 
 
 @STUDY.claim(
-    id="prompt-gap/constructed-is-exact",
+    id="tuning/constructed-prompt",
     title="Where 3.5 holds the constructed prompt is right and no head is",
     source=OURS,
     statement=(
@@ -104,87 +94,59 @@ def gap_table(results: Results) -> Table:
         "3.5 holds in every covered world and in no uncovered one; the construction gets no such example "
         "wrong; the 95% interval of its lead over the best head lies above 0."
     ),
-    trials=gap_trials,
+    trials=gap,
     kind="experiment",
     figure=figures.prompt_gap,
 )
-def constructed_is_exact(results: Results) -> Outcome:
+def constructed_prompt(results: Results) -> Outcome:
     n = results["gap"].numbers
     lead = paired(n["covered_constructed"], n["covered_logistic"])
-    sorted_out = all(n["covered_assumption_3_5"]) and not any(n["uncovered_assumption_3_5"])
-    wrong = sum(n["covered_constructed_wrong"])
-    verdict = all_above([lead]) if sorted_out and wrong == 0 else "fails"
-    return Outcome(
-        verdict,
-        {
-            "wrong": wrong,
-            "lead over the best head in points": lead,
-            "worlds": len(n["covered_constructed"]),
-        },
-        (gap_table(results),),
+    return all_of(
+        at_most("wrong in a world", n["covered_constructed_wrong"], 0),
+        all_above("lead over the best head in points", lead),
+        all_true("covered worlds where 3.5 holds", n["covered_assumption_3_5"]),
+        all_true("others where it fails", n["uncovered_assumption_3_5"], wanted=False),
+        tables=(gap_table(n),),
     )
 
 
 @STUDY.claim(
-    id="prompt-gap/training-falls-short",
-    title="Gradient descent does not find the prompt that exists",
+    id="tuning/trained-prompts-fall-short",
+    title="Gradient descent does not find the prompt that exists, nor an exact one where 3.5 fails",
     source=OURS,
     statement=(
         "In the same worlds a prompt trained by gradient, the best of three starts, stays below the "
-        "constructed one: optimisation is the limit, not expressivity."
+        "constructed one: optimisation is the limit, not expressivity. With a dense transition matrix "
+        "trained prompts improve on the head but are not exact."
     ),
-    criterion="The 95% interval of the paired difference lies above 0 (below: fails).",
-    trials=gap_trials,
-    kind="experiment",
-)
-def training_falls_short(results: Results) -> Outcome:
-    n = results["gap"].numbers
-    short = paired(n["covered_constructed"], n["covered_trained"])
-    over = paired(n["covered_trained"], n["covered_logistic"])
-    return Outcome(
-        all_above([short]),
-        {"shortfall in points": short, "lead of the trained prompt over the best head": over},
-    )
-
-
-@STUDY.claim(
-    id="prompt-gap/nothing-found-where-it-fails",
-    title="Where 3.5 fails no exact prompt is found",
-    source=OURS,
-    statement="With a dense transition matrix trained prompts improve on the head but are not exact.",
     criterion=(
-        "In uncovered worlds the 95% interval of trained prompt minus best head lies above 0 and that of "
-        "the trained accuracy below 100% (a reversed interval: fails)."
+        "The 95% intervals of the shortfall of trained prompts where 3.5 holds, and of their gain over the "
+        "best head where it fails, lie above 0, and that of their accuracy there below 100% (a reversed "
+        "interval: fails)."
     ),
-    trials=gap_trials,
+    trials=gap,
     kind="experiment",
 )
-def nothing_found(results: Results) -> Outcome:
+def trained_prompts_fall_short(results: Results) -> Outcome:
     n = results["gap"].numbers
-    gain = paired(n["uncovered_trained"], n["uncovered_logistic"])
-    missing = paired([1.0] * len(n["uncovered_trained"]), n["uncovered_trained"])
-    return Outcome(
-        all_above([gain, missing]),
-        {"gain over the best head in points": gain, "short of 100% by": missing},
+    trained = n["uncovered_trained"]
+    over = paired(n["covered_trained"], n["covered_logistic"])
+    short = paired(n["covered_constructed"], n["covered_trained"])
+    return all_of(
+        all_above("shortfall in points where 3.5 holds", short),
+        all_above(
+            "gain over the best head where it fails", paired(trained, n["uncovered_logistic"])
+        ),
+        all_below("accuracy where it fails", percent(trained), 100),
+        numbers={"gain over the best head where 3.5 holds": over},
     )
 
 
 # -- emission temperature ---------------------------------------------------------------------
 
 
-def heat_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
-    from ..experiments.temperature import Temperature, run
-
-    config = Temperature(seed=seed, worlds=60)
-    if profile == "smoke":
-        config = Temperature(
-            seed=seed, temperatures=(0.01, 0.15, 1.0), worlds=24, length=33, train=2000, test=500
-        )
-    return {"heat": Trial(run, config)}
-
-
 @STUDY.claim(
-    id="degeneracy/temperature",
+    id="tuning/temperature",
     title="Sharp emissions are degenerate although there are enough tokens",
     source=OURS,
     statement=(
@@ -196,32 +158,18 @@ def heat_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
         "The 95% intervals of the paired differences of log10 cond(W) and of the constructed head's accuracy "
         "lie on the stated side of 0 (on the other: fails)."
     ),
-    trials=heat_trials,
+    trials=temperature,
     kind="experiment",
     figure=figures.temperature,
 )
-def temperature(results: Results) -> Outcome:
-    from math import log10
-
-    n = results["heat"].numbers
-    heats = n["temperatures"]
-    cold, warm = heats.index(0.01), heats.index(0.15)
-
-    def log_condition(index: int) -> list[float]:
-        return [log10(min(c, 1e17)) for c in n["condition"][index]]
-
-    worse = Estimate.of(
-        [a - b for a, b in zip(log_condition(cold), log_condition(warm), strict=True)]
-    )
-    better = paired(n["constructed"][warm], n["constructed"][cold])
-    rows = tuple(
+def heat(results: Results) -> Outcome:
+    n, heats = results["heat"].numbers, results["heat"].config.temperatures
+    shown = tuple(
         (
             heat,
             sorted(n["condition"][i])[len(n["condition"][i]) // 2],
             sum(n["degenerate"][i]) / len(n["degenerate"][i]),
-            percent(n["constructed"][i]),
-            percent(n["logistic"][i]),
-            percent(n["majority"][i]),
+            *(percent(n[name][i]) for name in ("constructed", "logistic", "majority")),
         )
         for i, heat in enumerate(heats)
     )
@@ -229,27 +177,32 @@ def temperature(results: Results) -> Outcome:
         "temperature", "median cond(W)", "share with cond > 1e3", "head of Thm 3.3", "best head (LR)",
         "majority",
     )  # fmt: skip
-    return Outcome(
-        all_above([worse, better]),
-        {"orders of magnitude lost at .01": worse, "accuracy gained at .15 in points": better},
-        (Table("Emission temperature", columns, rows),),
+    table = Table("Emission temperature", columns, shown)
+    if 0.01 not in heats or 0.15 not in heats:
+        return all_of(tables=(table,), remark="The temperatures .01 and .15 were not both run.")
+    cold, warm = heats.index(0.01), heats.index(0.15)
+    digits = [[_digits(c) for c in n["condition"][index]] for index in (cold, warm)]
+    worse = Estimate.of([a - b for a, b in zip(*digits, strict=True)])
+    better = paired(n["constructed"][warm], n["constructed"][cold])
+    return all_of(
+        all_above("orders of magnitude lost at .01", worse),
+        all_above("accuracy gained at .15 in points", better),
+        tables=(table,),
     )
+
+
+def _digits(condition: float) -> float:
+    """log10 of a condition number; beyond 1e17, where rounding takes all, 17."""
+    if condition > 1e17:
+        return 17.0
+    return log10(condition) if condition > 0 else nan
 
 
 # -- sharpness of attention -------------------------------------------------------------------
 
 
-def sharpness_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
-    from ..experiments.sharpness import Sharpness, run
-
-    config = Sharpness(seed=seed)
-    if profile == "smoke":
-        config = Sharpness(seed=seed, worlds=4, sequences=200)
-    return {"sharpness": Trial(run, config)}
-
-
 @STUDY.claim(
-    id="memory/softmax-bound",
+    id="tuning/softmax-bound",
     title="Softmax attention tends to the hard head at the predicted rate",
     source="Section 4.1, remark on the limit of large queries",
     statement=(
@@ -257,79 +210,33 @@ def sharpness_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
         "at most T exp(-lambda gap) times the range of the values."
     ),
     criterion="The bound is never exceeded, beyond rounding, at any lambda, world or sequence.",
-    trials=sharpness_trials,
+    trials=sharpness,
     kind="experiment",
     figure=figures.sharpness,
 )
 def softmax_bound(results: Results) -> Outcome:
-    n = results["sharpness"].numbers
-    broken = sum(map(sum, n["bound_broken"]))
-    rows = tuple(
-        (rate, percent(n["agreement"][k]), max(n["error"][k]))
-        for k, rate in enumerate(n["lambdas"])
+    shown = tuple(
+        (rate, percent(n["right"]), worst(n["largest"]))
+        for rate in results["suite"].config.lambdas
+        for n in [rows(results, f"lambda {rate:g}")]
     )
-    table = Table("On sequences in R", ("lambda", "labels right, per cent", "largest error"), rows)
-    return Outcome(
-        "holds" if broken == 0 else "fails",
-        {
-            "bound exceeded": broken,
-            f"labels right at lambda {n['lambdas'][-1]:g}": percent(n["agreement"][-1]),
-            "labels right with the hard head": percent(n["hard_agreement"]),
-            "sequences compared": sum(n["compared"]),
+    hard = rows(results, "hard head")
+    columns = ("lambda", "labels right, per cent", "largest error")
+    return all_of(
+        holds("Softmax attention")(results),
+        numbers={
+            "labels right with the hard head": percent(hard["right"]),
+            "labels compared": sum(hard["compared"]),
         },
-        (table,),
+        tables=(Table("On sequences in R", columns, shown),),
     )
 
 
 # -- the harder memory task -------------------------------------------------------------------
 
-LENGTHS = {"smoke": (12,), "laptop": (8, 12, 16), "paper": (8, 12, 16)}
-
-
-def harder_trials(profile: ProfileName, seed: int) -> dict[str, Trial]:
-    from ..experiments.harder_memory import HarderMemory, run
-
-    found = {}
-    for family in ("random", "gated"):
-        for length in LENGTHS[profile]:
-            config = HarderMemory(family=family, length=length, seed=seed, worlds=20)
-            if profile == "smoke":
-                config = HarderMemory(
-                    family=family, length=length, seed=seed, temperatures=(0.2,), worlds=8,
-                    train=1000, test=300, steps=400, warmup=100,
-                )  # fmt: skip
-            found[f"{family}, T={length}"] = Trial(run, config)
-    return found
-
-
-HARDER = {
-    "majority": "majority",
-    "attention": "attention",
-    "token_attention": "token values",
-    "mean_output": "mean output + LR",
-    "first_output": "first output + LR",
-    "histogram": "counts, no model",
-    "posterior": "exact posterior + LR",
-}
-
-
-def harder_table(results: Results) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for name, result in results.items():
-        for g, group in enumerate(result.numbers["groups"]):
-            label = name if group == "gated" else f"{name}, t={group}"
-            rows.append((label, *(percent(result.numbers[c][g]) for c in HARDER)))
-    return Table("Test accuracy, per cent", ("worlds", *HARDER.values()), tuple(rows))
-
-
-def by_world(numbers, name: str) -> list[float]:
-    """Accuracy of every world, averaged over the temperatures it was run at."""
-    groups = numbers[name]
-    return [sum(world) / len(groups) for world in zip(*groups, strict=True)]
-
 
 @STUDY.claim(
-    id="harder-memory/attention-beats-pooling",
+    id="tuning/attention-beats-pooling",
     title="On short sequences attention trained by gradient beats averaging the outputs",
     source=OURS,
     statement=(
@@ -340,25 +247,18 @@ def by_world(numbers, name: str) -> list[float]:
         "The 95% interval of the paired difference over worlds lies above 0 for every family and length "
         "(below at one: fails; otherwise undecided)."
     ),
-    trials=harder_trials,
+    trials=harder,
     kind="experiment",
-    expected="fails",
     figure=figures.harder_memory,
 )
 def beats_pooling(results: Results) -> Outcome:
-    leads = {
-        name: paired(by_world(r.numbers, "token_attention"), by_world(r.numbers, "mean_output"))
-        for name, r in results.items()
-    }
-    return Outcome(
-        all_above(leads.values()),
-        {f"lead in points, {name}": lead for name, lead in leads.items()},
-        (harder_table(results),),
-    )
+    attention, pooling = (by_length(results, name) for name in ("token_attention", "mean_output"))
+    leads = {name: paired(attention[name], pooling[name]) for name in attention}
+    return all_of(all_above("lead in points", leads), tables=(harder_table(results),))
 
 
 @STUDY.claim(
-    id="harder-memory/counts-are-not-enough",
+    id="tuning/counts-are-not-enough",
     title="On short sequences token counts do not give the label away",
     source=OURS,
     statement="On the same worlds a regression on token counts stays below one on the exact posterior.",
@@ -366,48 +266,10 @@ def beats_pooling(results: Results) -> Outcome:
         "The 95% interval of the paired difference lies above 0 for every family and length (below at "
         "one: fails; otherwise undecided)."
     ),
-    trials=harder_trials,
+    trials=harder,
     kind="control",
-    expected="undecided",
 )
 def counts_not_enough(results: Results) -> Outcome:
-    leads = {
-        name: paired(by_world(r.numbers, "posterior"), by_world(r.numbers, "histogram"))
-        for name, r in results.items()
-    }
-    return Outcome(
-        all_above(leads.values()),
-        {f"shortfall in points, {name}": lead for name, lead in leads.items()},
-    )
-
-
-@STUDY.claim(
-    id="harder-memory/theorem-inside-r",
-    title="Inside R the constructed head is right also here",
-    source="Theorem 4.3 on the harder worlds",
-    statement=(
-        "In worlds of Assumption 4.2 with a masked first token the constructed head is right on every "
-        "example in R."
-    ),
-    criterion="Its accuracy inside R is 1 in every world in which R has examples.",
-    trials=harder_trials,
-    kind="experiment",
-)
-def inside_r(results: Results) -> Outcome:
-    inside, outside, share = [], [], []
-    for name, result in results.items():
-        if name.startswith("gated"):
-            n = result.numbers
-            inside += [v for v in n["constructed_inside"][0] if v == v]
-            outside += [v for v in n["constructed_outside"][0] if v == v]
-            share += [v for v in n["in_R"][0] if v == v]
-    if not inside:
-        return Outcome("undecided", {"worlds with examples in R": 0})
-    numbers = {
-        "least accuracy in R": min(inside),
-        "worlds": len(inside),
-        "share of examples in R": percent(share),
-    }
-    if outside:
-        numbers["accuracy outside R"] = percent(outside)
-    return Outcome("holds" if min(inside) == 1 else "fails", numbers)
+    exact, counts = (by_length(results, name) for name in ("posterior", "histogram"))
+    leads = {name: paired(exact[name], counts[name]) for name in exact}
+    return all_above("shortfall in points", leads)

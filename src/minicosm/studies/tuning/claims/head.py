@@ -1,47 +1,32 @@
 """Section 3: linear heads on worlds without memory."""
 
-from minicosm.lab import Outcome
+from minicosm.lab import Outcome, Results, all_of, all_true, holds, least, rows
 
-from ...common.checks import EXACT, TOLERANCE, Results, always, both, identity, never_close
-from ...common.figures import identity_figure
-from ..study import STUDY
-from .checks import IDENTITY, PAPER, suite
-
-HEAD = suite("head")
-WITHOUT = suite("head", "without")
-PRINTED = suite("printed")
+from ...common.figures import statement_figure
+from ..study import EXACT, IDENTITY, PAPER, STUDY
+from ..trials import head, without
 
 STUDY.claim(
-    id="head-tuning/theorem-3.3",
+    id="tuning/theorem-3.3",
     title="A linear head suffices when emissions are independent",
     source=f"{PAPER}, Theorem 3.3",
     statement=(
         "If the columns of W are linearly independent and the chain is ergodic with a start law that "
         "is positive everywhere, then for every mu the head b = (W^+)^T (mu * p0 / p1) on the model's "
         "output at a placeholder before x satisfies b.G = Pr(X_{1:t}=x) / Pr(X_{2:t+1}=x) mu.P[H_0|x] "
-        "for every possible x, so it gives the label of every task."
+        "for every possible x, so it gives the label of every task; with one row of mu per class, the "
+        "argmax of one head per row does."
     ),
     criterion=IDENTITY
-    + " All sequences of a short length are tried, and sampled ones of 64 tokens.",
-    trials=HEAD,
-    figure=identity_figure("suite", "theorem-3.3", TOLERANCE),
-)(both(identity("theorem-3.3"), identity("theorem-3.3-long")))
+    + " All sequences of a short length are tried, with a sign and with three classes, and sampled "
+    "ones of 64 tokens.",
+    trials=head,
+    check=holds("Theorem 3.3", "Theorem 3.3, long sequences", "Theorem 3.3, three classes"),
+    figure=statement_figure("Theorem 3.3", scores="scores"),
+)
 
 STUDY.claim(
-    id="head-tuning/theorem-3.3-classes",
-    title="The same for several classes",
-    source=f"{PAPER}, Theorem 3.3, multiclass remark",
-    statement=(
-        "With one row of mu per class, one head per row gives scores whose argmax is the label of "
-        "every possible sequence."
-    ),
-    criterion=IDENTITY,
-    trials=HEAD,
-    figure=identity_figure("suite", "theorem-3.3-classes", TOLERANCE),
-)(identity("theorem-3.3-classes"))
-
-STUDY.claim(
-    id="head-tuning/proposition-3.4",
+    id="tuning/proposition-3.4",
     title="Conditional independence factors a conditional law",
     source=f"{PAPER}, Proposition 3.4",
     statement=(
@@ -49,13 +34,14 @@ STUDY.claim(
         "P[U|Z] recovers P[Z|V=v]."
     ),
     criterion="Both identities hold to 1e-9 on random joints.",
-    trials=HEAD,
+    trials=head,
+    check=holds("Proposition 3.4"),
     kind="lemma",
-    figure=identity_figure("suite", "proposition-3.4", TOLERANCE),
-)(both(identity("proposition-3.4"), identity("proposition-3.4", column="recovery")))
+    figure=statement_figure("Proposition 3.4"),
+)
 
 STUDY.claim(
-    id="head-tuning/claim-b.1",
+    id="tuning/claim-b.1",
     title="Posteriors of H_i and H_0 differ by a diagonal matrix and a scalar",
     source=f"{PAPER}, Claim B.1",
     statement=(
@@ -63,85 +49,31 @@ STUDY.claim(
         "r_x = Pr(X_{1:T}=x) / Pr(X_{i+1:T+i}=x), for every possible x; checked at i = 1, 2, 3."
     ),
     criterion=EXACT,
-    trials=HEAD,
+    trials=head,
+    check=holds("Claim B.1"),
     kind="lemma",
-    figure=identity_figure("suite", "claim-b.1", TOLERANCE),
-)(identity("claim-b.1"))
-
-STUDY.claim(
-    id="head-tuning/claim-b.1-as-printed",
-    title="Claim B.1 with the printed index T+1",
-    source=f"{PAPER}, proof of Claim B.1, second line",
-    statement="The same identity with Pr(X_{i+1:T+1}=x) in place of Pr(X_{i+1:T+i}=x), at i = 2.",
-    criterion="Fails if some world is off by more than 1e-3.",
-    trials=HEAD,
-    kind="lemma",
-    expected="fails",
-    erratum=(
-        "The second line of the proof prints T+1 for T+i. For i > 1 that event concerns fewer tokens "
-        "than x has, and the two sides differ by its larger probability."
-    ),
-    corrected_by="head-tuning/claim-b.1",
-)(never_close("claim-b.1-printed", "error"))
-
-
-@STUDY.claim(
-    id="head-tuning/row-rank-as-printed",
-    title="Full row rank of W would suffice",
-    source=f"{PAPER}, proof of Theorem 3.3",
-    statement="If W has full row rank, some head on the model's output computes the label.",
-    criterion=(
-        "Fails if a world of full row rank has two possible sequences with outputs equal to 1e-12 and "
-        "labels that differ with scores above 1e-6."
-    ),
-    trials=PRINTED,
-    kind="lemma",
-    expected="fails",
-    erratum=(
-        "The proof asks for full row rank; a left inverse needs full column rank. With two tokens and "
-        "four states, two per emission law, outputs coincide where labels differ, so no head works."
-    ),
-    corrected_by="head-tuning/theorem-3.3",
+    figure=statement_figure("Claim B.1"),
 )
-def row_rank(results: Results) -> Outcome:
-    rows = {name: column[0] for name, column in results["suite"].numbers["row-rank"].items()}
-    opposite = rows["score_first"] > 1e-6 and rows["score_second"] < -1e-6
-    shown = rows["row_rank"] == 2 and rows["output_gap"] < 1e-12 and opposite
-    return Outcome(
-        "fails" if shown else "holds",
-        {
-            "row rank": rows["row_rank"],
-            "column rank": rows["column_rank"],
-            "difference of outputs": rows["output_gap"],
-            "exact scores": f"{rows['score_first']:.4f} and {rows['score_second']:.4f}",
-        },
-    )
 
 
 @STUDY.claim(
-    id="head-tuning/duplicate-emissions",
-    title="Two states with one emission law cannot be told apart by a head",
+    id="tuning/duplicate-emissions",
+    title="Two states with one emission law cannot be distinguished by a head",
     source="converse to Theorem 3.3",
     statement=(
         "If two states emit the same law, Assumption 3.1 fails, and for the task that contrasts them "
         "(with a stationary start) the pseudo-inverse head has the same score on every sequence."
     ),
     criterion="In every world the condition fails and the scores of all sequences agree to 1e-9.",
-    trials=WITHOUT,
-    kind="theorem",
+    trials=without,
 )
 def duplicates(results: Results) -> Outcome:
-    rows = results["suite"].numbers["duplicates"]
-    worst = max(rows["spread"])
-    holds = all(rows["condition_fails"]) and worst <= TOLERANCE
-    return Outcome(
-        "holds" if holds else "fails",
-        {"largest spread of scores": worst, "worlds": len(rows["spread"])},
-    )
+    fails = all_true("worlds where 3.1 fails", rows(results, "Equal emission laws")["applies"])
+    return all_of(holds("Equal emission laws")(results), fails)
 
 
 @STUDY.claim(
-    id="head-tuning/per-task",
+    id="tuning/head-for-one-task",
     title="Which tasks a linear head computes when emissions are dependent",
     source="refinement of Theorem 3.3",
     statement=(
@@ -153,25 +85,22 @@ def duplicates(results: Results) -> Outcome:
         "In every world of rank 4 with 6 states the head exists and is exact to 1e-9 for the task in "
         "the row space, and the test finds none for a generic task."
     ),
-    trials=WITHOUT,
+    trials=without,
 )
 def per_task(results: Results) -> Outcome:
-    outcome = identity("task-inside")(results)
-    inside = results["suite"].numbers["task-inside"]["exists"]
-    outside = results["suite"].numbers["task-outside"]
-    right = all(inside) and not any(outside["exists"])
-    return Outcome(
-        outcome.verdict if right else "fails",
-        {
-            **outcome.numbers,
-            "heads found outside the row space": sum(outside["exists"]),
-            "least residual outside": min(outside["residual"]),
-        },
+    generic = rows(results, "generic task")
+    return all_of(
+        holds("Theorem 3.3 for one task")(results),
+        all_true(
+            "tasks in the row space with a head", rows(results, "task in the row space")["exists"]
+        ),
+        all_true("generic tasks without a head", generic["exists"], wanted=False),
+        numbers={"least residual of a generic task": least(generic["residual"])},
     )
 
 
 @STUDY.claim(
-    id="head-tuning/start-law",
+    id="tuning/start-law",
     title="What Theorem 3.3 needs of the start law",
     source="refinement of Theorem 3.3",
     statement=(
@@ -183,25 +112,30 @@ def per_task(results: Results) -> Outcome:
         "Exact to 1e-9 on every world whose start law has a zero and satisfies the inclusion; on every "
         "world with a transient state the condition fails and so does the search for a head."
     ),
-    trials=WITHOUT,
+    trials=without,
 )
 def start_law(results: Results) -> Outcome:
-    outcome = identity("start-with-zeros")(results)
-    transient = results["suite"].numbers["transient"]
-    broken = all(results["suite"].numbers["start-with-zeros"]["regularity_fails"])
-    right = broken and not any(transient["applies"]) and not any(transient["exists"])
-    return Outcome(
-        outcome.verdict if right else "fails",
-        {**outcome.numbers, "transient worlds": len(transient["applies"])},
+    transient = rows(results, "transient state")
+    zeros = rows(results, "start with zeros")["regular"]
+    return all_of(
+        holds("Theorem 3.3, start with zeros")(results),
+        all_true("start laws with a zero", zeros, wanted=False),
+        all_true("transient worlds where the condition fails", transient["applies"], wanted=False),
+        all_true("transient worlds without a head", transient["exists"], wanted=False),
     )
 
 
 STUDY.claim(
-    id="head-tuning/implies-covering",
-    title="Assumptions 3.1 and 3.2 give Assumption 3.5",
+    id="tuning/all-states",
+    title="Under Assumptions 3.1 and 3.2 the prompt may be all ones",
     source=f"{PAPER}, Section 3.1",
-    statement="If 3.1 and 3.2 hold then 3.5 holds for every task, with B all states and H* all states.",
-    criterion="The implication holds on every world, and its premise is met on every world.",
-    trials=HEAD,
+    statement=(
+        "If 3.1 and 3.2 hold then 3.5 holds for every task with B and H* all states; the prompt is "
+        "u = 1, and Theorem 3.6 becomes Theorem 3.3 one position later."
+    ),
+    criterion="The implication holds on every world. " + IDENTITY,
+    trials=head,
+    check=holds("Assumptions 3.1 and 3.2 give 3.5", "Theorem 3.6, all states"),
     kind="relation",
-)(always("3.1-implies-3.5"))
+    figure=statement_figure("Theorem 3.6, all states"),
+)

@@ -1,21 +1,14 @@
 """Section 3.1: a soft prompt and a linear head on worlds without memory."""
 
-from minicosm.lab import Outcome
+from minicosm.lab import Outcome, Results, all_of, all_true, at_most, holds, rows
 
-from ...common.checks import EXACT, TOLERANCE, Results, always, both, identity, never_close
-from ...common.figures import identity_figure
-from ..study import STUDY
-from .checks import IDENTITY, PAPER, suite
-
-PROMPT = suite("prompt")
-SEARCH = suite("prompt", "search", factor=2)
-SEPARABLE = suite("prompt", "separable")
-HEAD = suite("head")
-PRINTED = suite("printed")
+from ...common.figures import statement_figure
+from ..study import EXACT, IDENTITY, PAPER, STUDY
+from ..trials import covering_search, head, prompt
 
 
 @STUDY.claim(
-    id="prompt-tuning/theorem-3.6",
+    id="tuning/theorem-3.6",
     title="A prompt relaxes independence to the states that matter",
     source=f"{PAPER}, Theorem 3.6",
     statement=(
@@ -23,58 +16,29 @@ PRINTED = suite("printed")
         "independent emission columns, then the prompt row u = 1_B and the head "
         "b = sum_{h in H*} mu_h p0_h / c_h row_h(W[:,H*]^+), c = A(u * p1), satisfy "
         "b.G_2(u, placeholder, x) = Pr(x) / ||c * P[x|H_0]||_1 mu.P[H_0|x] for every possible x. Where "
-        "the prompt rules x out, the output and the exact score are both zero."
+        "the prompt rules x out, the output and the exact score are both zero. With one row of mu per "
+        "class and H* covering all their supports, one prompt serves all classes."
     ),
     criterion=IDENTITY
     + " The worlds have more states than tokens, so that no world satisfies Assumption 3.1; outputs "
     "that the prompt rules out are exactly zero.",
-    trials=PROMPT,
-    figure=identity_figure("suite", "theorem-3.6", TOLERANCE),
+    trials=prompt,
+    figure=statement_figure("Theorem 3.6", scores="scores"),
 )
 def theorem_3_6(results: Results) -> Outcome:
-    outcome = both(identity("theorem-3.6"), identity("theorem-3.6-long"))(results)
-    rows = results["suite"].numbers["theorem-3.6"]
-    zero = max(rows["largest_output_when_excluded"])
-    right = zero == 0 and not any(rows["head_exists"])
-    return Outcome(
-        outcome.verdict if right else "fails",
-        {
-            **outcome.numbers,
-            "sequences ruled out by the prompt": sum(rows["excluded_by_the_prompt"]),
-            "largest output there": zero,
-        },
+    found = rows(results, "Theorem 3.6")
+    zero = found["largest output when excluded"]
+    names = ("Theorem 3.6", "Theorem 3.6, long sequences", "Theorem 3.6, three classes")
+    return all_of(
+        holds(*names)(results),
+        at_most("largest output where the prompt rules x out", zero, 0),
+        all_true("worlds where 3.1 fails", found["independent"], wanted=False),
+        numbers={"sequences ruled out by the prompt": sum(found["excluded by the prompt"])},
     )
 
 
-STUDY.claim(
-    id="prompt-tuning/theorem-3.6-classes",
-    title="One prompt serves all classes",
-    source=f"{PAPER}, Theorem 3.6, multiclass remark",
-    statement=(
-        "With one row of mu per class and H* covering the union of their supports, the same prompt and "
-        "one head per row give the label of every possible sequence."
-    ),
-    criterion=IDENTITY,
-    trials=PROMPT,
-    figure=identity_figure("suite", "theorem-3.6-classes", TOLERANCE),
-)(identity("theorem-3.6-classes"))
-
-STUDY.claim(
-    id="prompt-tuning/all-states",
-    title="Without anything to leave out the prompt is all ones",
-    source=f"{PAPER}, Theorems 3.3 and 3.6",
-    statement=(
-        "Under Assumption 3.1 the choice B = all states gives the prompt u = 1, and Theorem 3.6 "
-        "becomes Theorem 3.3 one position later."
-    ),
-    criterion=IDENTITY,
-    trials=HEAD,
-    figure=identity_figure("suite", "all-states", TOLERANCE),
-)(identity("all-states"))
-
-
 @STUDY.claim(
-    id="prompt-tuning/lemma-c.1",
+    id="tuning/lemma-c.1",
     title="A prompt row is a fake token",
     source=f"{PAPER}, Lemma C.1",
     statement=(
@@ -86,36 +50,51 @@ STUDY.claim(
         "Agreement with an explicit sum over hidden paths to 1e-9, for rows u with entries 0, 1 and "
         "between; outputs at impossible contexts are exactly zero."
     ),
-    trials=PROMPT,
+    trials=prompt,
     kind="lemma",
-    figure=identity_figure("suite", "lemma-c.1", TOLERANCE),
+    figure=statement_figure("Lemma C.1"),
 )
 def lemma_c1(results: Results) -> Outcome:
-    outcome = identity("lemma-c.1")(results)
-    rows = results["suite"].numbers["lemma-c.1"]
-    exact = max(rows["largest_impossible"]) == 0
-    return Outcome(
-        outcome.verdict if exact else "fails",
-        {**outcome.numbers, "impossible contexts": sum(rows["impossible"])},
+    found = rows(results, "Lemma C.1")
+    return all_of(
+        holds("Lemma C.1")(results),
+        at_most("output at impossible contexts", found["output at impossible contexts"], 0),
+        numbers={"impossible contexts": sum(found["impossible contexts"])},
     )
 
 
 STUDY.claim(
-    id="prompt-tuning/lemma-c.2",
+    id="tuning/lemma-c.2",
     title="Prompt and text enter the posterior as a product",
-    source=f"{PAPER}, Lemma C.2 and equation 3.3",
+    source=f"{PAPER}, Lemma C.2",
     statement=(
-        "P[H_2 | fake token, x] = r_x (1/p0) * (A(u * p1)) * P[H_0|x] with "
+        "P[H_2 | fake token, x] = r_x (1 / p0) * (A (u * p1)) * P[H_0 | x] with "
         "r_x = Pr(x) / Pr(fake token, x)."
     ),
     criterion=EXACT + " Both sides are sums over hidden paths.",
-    trials=PROMPT,
+    trials=prompt,
+    check=holds("Lemma C.2"),
     kind="lemma",
-    figure=identity_figure("suite", "lemma-c.2", TOLERANCE),
-)(identity("lemma-c.2"))
+    figure=statement_figure("Lemma C.2"),
+)
 
 STUDY.claim(
-    id="prompt-tuning/search",
+    id="tuning/equation-c.1",
+    title="The two messages divided by the prior give the conditionals",
+    source=f"{PAPER}, equation C.1",
+    statement=(
+        "With reversed kernels to the left and forward kernels to the right, tau_i is the product of the "
+        "two messages divided by P[H_i] at inner positions, and W tau_i / ||tau_i||_1 = P[X_i | x_-i]."
+    ),
+    criterion=EXACT + " The referee is a sum over hidden paths.",
+    trials=head,
+    check=holds("Equation C.1"),
+    kind="lemma",
+    figure=statement_figure("Equation C.1"),
+)
+
+STUDY.claim(
+    id="tuning/covering-search",
     title="The search for the essential states is exact",
     source="Assumption 3.5 as an algorithm",
     statement=(
@@ -123,12 +102,13 @@ STUDY.claim(
         "exists among all subsets of states."
     ),
     criterion="It agrees with trying every B on every world of 6 states.",
-    trials=SEARCH,
+    trials=covering_search,
+    check=holds("Search for Assumption 3.5"),
     kind="lemma",
-)(always("search-exact", "agrees"))
+)
 
 STUDY.claim(
-    id="prompt-tuning/prompt-length",
+    id="tuning/prompt-length",
     title="For the exact model prompt length is irrelevant",
     source="refinement of Section 3.1",
     statement=(
@@ -136,13 +116,14 @@ STUDY.claim(
         "equals some prompt of one row."
     ),
     criterion="The outputs of a random prompt of 20 rows and of the constructed single row agree to 1e-9.",
-    trials=PROMPT,
-    figure=identity_figure("suite", "prompt-length", TOLERANCE),
-)(identity("prompt-length"))
+    trials=prompt,
+    check=holds("Prompt length"),
+    figure=statement_figure("Prompt length"),
+)
 
 
 @STUDY.claim(
-    id="prompt-tuning/separable",
+    id="tuning/separable",
     title="A weaker condition suffices, and decides",
     source="refinement of Theorem 3.6",
     statement=(
@@ -154,98 +135,16 @@ STUDY.claim(
         "Neither theorem applies; for the first task the construction is exact to 1e-9 on all "
         "sequences of length 6; for the second the linear program is infeasible."
     ),
-    trials=SEPARABLE,
+    trials=prompt,
 )
 def separable(results: Results) -> Outcome:
-    outcome = identity("separable")(results)
-    numbers = results["suite"].numbers
-    neither = not any(
-        numbers[name][c][0] for name in ("separable", "inseparable") for c in ("covered", "head")
-    )
-    decided = numbers["separable"]["applies"][0] and not numbers["inseparable"]["applies"][0]
-    return Outcome(outcome.verdict if neither and decided else "fails", outcome.numbers)
-
-
-# -- printed slips ----------------------------------------------------------------------------
-
-STUDY.claim(
-    id="prompt-tuning/equation-c.1-as-printed",
-    title="Aggregated messages without a division",
-    source=f"{PAPER}, equation C.1",
-    statement="At inner positions tau_i is the product of the left and the right message.",
-    criterion="Fails if some world has a conditional off by more than 1e-3.",
-    trials=PRINTED,
-    kind="lemma",
-    expected="fails",
-    erratum=(
-        "Both messages carry the prior P[H_i], so it is counted twice. The product has to be divided "
-        "by P[H_i], as equation D.3 indicates."
-    ),
-    corrected_by="prompt-tuning/equation-c.1",
-)(never_close("messages", "printed"))
-
-STUDY.claim(
-    id="prompt-tuning/equation-c.1",
-    title="Aggregated messages divided by the prior",
-    source=f"{PAPER}, equation C.1, corrected",
-    statement="At inner positions tau_i is the product of the two messages divided by P[H_i].",
-    criterion=EXACT + " The referee is a sum over hidden paths.",
-    trials=PRINTED,
-    kind="lemma",
-    figure=identity_figure("suite", "messages", TOLERANCE, "right"),
-)(identity("messages", column="right"))
-
-STUDY.claim(
-    id="prompt-tuning/left-inverse-as-printed",
-    title="The left inverse returns W D v",
-    source=f"{PAPER}, proof of Theorem 3.6",
-    statement="W^+ W D v = W D v for v supported on H*.",
-    criterion="Fails if some world is off by more than 1e-3.",
-    trials=PRINTED,
-    kind="lemma",
-    expected="fails",
-    erratum="A left inverse on H* returns D v; the printed right side has an entry per token, not per state.",
-    corrected_by="prompt-tuning/left-inverse",
-)(never_close("left-inverse", "printed"))
-
-STUDY.claim(
-    id="prompt-tuning/left-inverse",
-    title="The left inverse returns D v",
-    source=f"{PAPER}, proof of Theorem 3.6, corrected",
-    statement="W^+ W D v = D v for v supported on H*.",
-    criterion=EXACT,
-    trials=PRINTED,
-    kind="lemma",
-    figure=identity_figure("suite", "left-inverse", TOLERANCE, "right"),
-)(identity("left-inverse", column="right"))
-
-
-@STUDY.claim(
-    id="prompt-tuning/proportional-as-printed",
-    title="The other tokens are emitted in proportion to (1-u) e(z)",
-    source=f"{PAPER}, Section 3.1",
-    statement=(
-        "P[X_1=z | H_1] proportional to (1-u) * e(z) for every z, together with P[X_1=fake | H_1] = u, "
-        "determines the modified world."
-    ),
-    criterion="Fails if some world has another law of that form, off by more than 1e-3.",
-    trials=PRINTED,
-    kind="lemma",
-    expected="fails",
-    erratum=(
-        "With dependent rows of W other factors per token give laws as well. Lemma C.1 has equality, "
-        "which needs no normalising: the column sums are one as they are."
-    ),
-    corrected_by="prompt-tuning/lemma-c.1",
-)
-def proportional(results: Results) -> Outcome:
-    rows = results["suite"].numbers["proportional"]
-    off = sum(gap > 1e-3 for gap in rows["law_gap"])
-    return Outcome(
-        "fails" if off else "holds",
-        {
-            "worlds with another law": off,
-            "largest difference of Pr(X_1)": max(rows["law_gap"]),
-            "column sums with equality off by": max(rows["equality_error"]),
-        },
+    first, second = (rows(results, f"{kind} task") for kind in ("separable", "inseparable"))
+    covered = [*first["covered"], *second["covered"]]
+    heads = [*first["head"], *second["head"]]
+    return all_of(
+        holds("Theorem 3.6 under separability")(results),
+        all_true("tasks to which 3.6 does not apply", covered, wanted=False),
+        all_true("tasks to which 3.3 does not apply", heads, wanted=False),
+        all_true("first task separable", first["separable"]),
+        all_true("second task inseparable", second["separable"], wanted=False),
     )

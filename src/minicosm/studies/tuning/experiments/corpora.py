@@ -5,7 +5,7 @@ Everything here has a leading axis of worlds and runs in float64 (call it under
 on ill-conditioned emissions need every digit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,9 +13,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from minicosm.adaptation import accuracy, logistic_regression
 from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.tuning import slot_messages
 from minicosm.worlds import HMM, MemoryHMM, PosteriorTask
@@ -24,9 +23,7 @@ from minicosm.worlds.hmm.chain import normalise
 World = TypeVar("World", HMM, MemoryHMM)
 
 TRIES = 20  # draws of mu before a one-class task is accepted
-RIDGE = 1e-8
 ZERO = 1e-12
-NEWTON_STEPS = 40  # accuracies do not change after about 15
 
 
 class Split(NamedTuple):
@@ -57,8 +54,8 @@ def sample_tokens(
 
 
 @partial(jax.jit, static_argnames=("count", "length"))
-def _sample_tokens(worlds, keys, count, length):
-    def one(pair):
+def _sample_tokens(worlds: Any, keys: Array, count: int, length: int) -> Array:
+    def one(pair: tuple[Any, Array]) -> Array:
         world, key = pair
         return jax.vmap(lambda k: world.sample(k, length).tokens)(jax.random.split(key, count))
 
@@ -97,7 +94,6 @@ class Labels(NamedTuple):
     mu: Float[AnyArray, "w rows S"]
     labels: Int[AnyArray, "w n"]
     margins: Float[AnyArray, "w n"]  # second row's score minus the first's
-    tries: Int[AnyArray, " w"]  # how many mu were drawn
     two_classes: Bool[AnyArray, " w"]  # whether every split has both classes
 
 
@@ -110,8 +106,8 @@ def sparse_tasks(key: PRNGKeyArray, posteriors: Float[AnyArray, "w n S"], split:
 
 
 @partial(jax.jit, static_argnames="split")
-def _sparse_tasks(keys, posteriors, split):
-    def one(pair):
+def _sparse_tasks(keys: Array, posteriors: Array, split: Split) -> Labels:
+    def one(pair: tuple[Array, Array]) -> Labels:
         keys, law = pair
         size = law.shape[1]
         mus = jax.vmap(lambda k: PosteriorTask.random(k, size).mu)(keys)
@@ -123,7 +119,7 @@ def _sparse_tasks(keys, posteriors, split):
             good &= (share > 0) & (share < 1)
         pick = jnp.where(jnp.any(good), jnp.argmax(good), TRIES - 1)
         margins = scores[pick, 1] - scores[pick, 0]
-        return Labels(mus[pick], ones[pick].astype(int), margins, pick + 1, good[pick])
+        return Labels(mus[pick], ones[pick].astype(int), margins, good[pick])
 
     return jax.lax.map(one, (keys, posteriors))
 
@@ -148,60 +144,6 @@ def majority(labels: Int[AnyArray, "w n"]) -> Float[np.ndarray, " w"]:
     """The share of the more frequent of two classes."""
     share = np.asarray(labels).mean(axis=1)
     return np.maximum(share, 1 - share)
-
-
-# -- regressions ------------------------------------------------------------------------------
-
-
-def logistic_accuracies(
-    features: Mapping[str, Float[AnyArray, "w n _"]],
-    labels: Int[AnyArray, "w n"],
-    train: int,
-    test: int,
-) -> dict[str, np.ndarray]:
-    """Test accuracy of logistic regression on each kind of features, in every world.
-
-    A ridge of 1e-8 is added to the summed loss: one of 1e-8 on the mean would already keep heads on
-    emissions with condition number 1e4 from separating separable data.
-
-    The first `train` examples are learned from, the last `test` tested on. Kinds of the same width
-    share one compiled program, which takes the worlds one by one, so that each stops when it has
-    converged.
-    """
-    found: dict[str, np.ndarray] = {}
-    for width in sorted({value.shape[2] for value in features.values()}):
-        names = [name for name, value in features.items() if value.shape[2] == width]
-        stacked = jnp.concatenate([jnp.asarray(features[name]) for name in names])
-        repeated = jnp.tile(labels, (len(names), 1))
-        scores = np.asarray(_logistic(stacked, repeated, train, test))
-        found |= dict(zip(names, scores.reshape(len(names), -1), strict=True))
-    return found
-
-
-@partial(jax.jit, static_argnames=("train", "test"))
-def _logistic(features, labels, train, test):
-    def one(pair):
-        features, labels = pair
-        head = logistic_regression(
-            features[:train],
-            labels[:train],
-            ridge=RIDGE / train,
-            whiten=False,
-            max_steps=NEWTON_STEPS,
-        )
-        return accuracy(jax.vmap(head)(features[-test:]), labels[-test:])
-
-    return jax.lax.map(one, (features, labels))
-
-
-def whitened(features: Float[AnyArray, "w n d"], train: int) -> Float[np.ndarray, "w n d"]:
-    """Features with mean 0 and covariance 1 on the training set, so that a ridge sees every direction
-    alike; directions below 1e-12 of the largest are dropped (set to zero)."""
-    x = np.asarray(features) - np.asarray(features)[:, :train].mean(axis=1, keepdims=True)
-    _, sigma, Vt = np.linalg.svd(x[:, :train], full_matrices=False)
-    kept = sigma > 1e-12 * sigma[:, :1]
-    scale = np.where(kept, np.sqrt(train) / np.where(kept, sigma, 1), 0)
-    return x @ (np.swapaxes(Vt, 1, 2) * scale[:, None, :])
 
 
 def lists(**columns: Any) -> dict[str, list]:

@@ -8,13 +8,10 @@ P[M | x_2..x_T], moved by its median so that both classes are equally likely; th
 
 Compared: trained attention heads (`attention`, and `token_attention` with values by token), logistic
 regression on the mean output, on the first output and on token counts, and on the exact posterior of
-the memory (`posterior`, the ceiling of such a regression); and where Assumption 4.2 holds the
-constructed head, inside and outside R.
+the memory (`posterior`, the ceiling of such a regression).
 """
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import equinox as eqx
 import jax
@@ -22,42 +19,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from minicosm.adaptation.controls import token_histogram
-from minicosm.adaptation.tuning import head_scores, seen
+from minicosm.adaptation.logistic import logistic_accuracies
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import MemoryHMM, recoverable_memory_world
 
-from .constructed_attention import construct, in_R
+from ..extension_trials import HarderMemory
 from .corpora import (
-    ZERO,
     at_temperatures,
     balanced_dense,
-    logistic_accuracies,
     majority,
     sample_tokens,
     sign_labels,
 )
 from .memory_outputs import memory_outputs, train_attention
-
-
-@dataclass(frozen=True)
-class HarderMemory:
-    """One length of sequences; the gated family has a single group (its emissions are not softmaxes)."""
-
-    family: Literal["random", "gated"] = "random"
-    length: int = 12
-    temperatures: tuple[float, ...] = (0.1, 0.2, 0.3)
-    values: int = 3
-    hidden: int = 6
-    uninformative: int = 4
-    vocab: int = 10
-    worlds: int = 10
-    seed: int = 0
-    train: int = 5000
-    test: int = 1000
-    steps: int = 2000
-    warmup: int = 250
-    batch: int = 128
-    rate: float = 0.1
 
 
 def run(config: HarderMemory, progress: Progress) -> TrialResult:
@@ -76,7 +50,7 @@ def run(config: HarderMemory, progress: Progress) -> TrialResult:
         mu = jnp.asarray(balanced_dense(mu, exact.memory[:, : config.train]))
         labels = sign_labels(mu, exact.memory)
         progress(2, total, f"T = {config.length}: {len(drawn)} worlds drawn")
-        tuned, _, history = train_attention(
+        tuned = train_attention(
             {"attention": config.rate, "token_attention": config.rate}, exact.outputs, tokens,
             labels, config.train, config.test, tune_key,
             steps=config.steps, warmup=config.warmup, batch=config.batch,
@@ -92,19 +66,12 @@ def run(config: HarderMemory, progress: Progress) -> TrialResult:
             "posterior": exact.memory,
         }
         columns = logistic_accuracies(features, labels, config.train, config.test) | tuned
-        test = slice(config.train, None)
-        columns |= constructed_columns(
-            drawn, np.asarray(mu), tokens[:, test], exact.outputs[:, test], labels[:, test]
-        )
-        columns["majority"] = majority(labels[:, test])
-        columns["certainty"] = np.asarray(exact.memory.max(axis=2).mean(axis=1))
+        columns["majority"] = majority(labels[:, config.train :])
 
     shape = (len(groups), config.worlds)
     numbers = {name: np.asarray(value).reshape(shape).tolist() for name, value in columns.items()}
-    arrays = {"curve_step": history["step"]}
-    arrays |= {f"curve_{name}": history[f"{name}_accuracy"] for name in tuned}
     progress(total, total)
-    return TrialResult({"groups": groups, "length": config.length, **numbers}, arrays)
+    return TrialResult({"groups": groups, **numbers})
 
 
 def draw_worlds(config: HarderMemory, keys: jax.Array, groups: list) -> list[MemoryHMM]:
@@ -130,37 +97,3 @@ def draw_worlds(config: HarderMemory, keys: jax.Array, groups: list) -> list[Mem
     W = jnp.asarray(worlds.W).at[..., blind:].set(worlds.W[:, :, :1, :, blind:])
     worlds = eqx.tree_at(lambda w: w.W, worlds, W)
     return jax.tree.map(np.asarray, worlds).unstack()
-
-
-def constructed_columns(drawn, mu, tokens, outputs, labels) -> dict[str, np.ndarray]:
-    """Whether Theorem 4.3 applies, the share of R, and its head's accuracy inside and outside R (NaN
-    where there is nothing to count)."""
-    made = construct(drawn, mu, mask_first=True)
-    count = len(drawn)
-    applies = np.isin(np.arange(count), made.which)
-    share, inside_right, outside_right, right_share = np.full((4, count), np.nan)
-    if made.worlds is not None:
-        inside = np.asarray(in_R(made.worlds, made.star, tokens[made.which], True))
-        scores = np.asarray(_hard_scores(made.heads, outputs[made.which], tokens[made.which]))
-        right = (scores >= -ZERO) == np.asarray(labels)[made.which]
-        for i, rows, correct in zip(made.which, inside, right, strict=True):
-            share[i] = rows.mean()
-            right_share[i] = correct.mean()
-            inside_right[i] = correct[rows].mean() if rows.any() else np.nan
-            outside_right[i] = correct[~rows].mean() if (~rows).any() else np.nan
-    return {
-        "assumption_4_2": applies,
-        "in_R": share,
-        "constructed": right_share,
-        "constructed_inside": inside_right,
-        "constructed_outside": outside_right,
-    }
-
-
-@eqx.filter_jit
-def _hard_scores(heads, outputs, tokens):
-    @eqx.filter_vmap(in_axes=(eqx.if_array(0), 0, 0))
-    def one(head, outputs, tokens):
-        return head_scores(head, outputs, tokens, seen(tokens.shape[1], True))
-
-    return one(heads, outputs, tokens)

@@ -18,7 +18,7 @@ from minicosm.adaptation.tuning import (
     head_scores,
     seen,
 )
-from minicosm.training import History, adam, fit_ensemble
+from minicosm.training import adam, fit_ensemble
 from minicosm.training.fit import Report
 from minicosm.worlds import MemoryHMM
 from minicosm.worlds.hmm.chain import normalise
@@ -44,11 +44,11 @@ def memory_outputs(
     """All of them from one pass of messages per sequence; one memory cell."""
     observed = seen(tokens.shape[2], True)
 
-    def one(pair):
+    def one(pair: tuple[MemoryHMM, Array]) -> MemoryOutputs:
         world, tokens = pair
         columns = world.emission_columns().T
 
-        def answer(x):
+        def answer(x: Array) -> MemoryOutputs:
             tau = world.aggregate(world.embed(x, observed))  # (T, C, H)
             G = normalise(world.unlift(tau)) @ columns
             # Position 1 is masked, so tau_1 = P[M, H_1 | x].
@@ -77,9 +77,8 @@ def train_attention(
     warmup: int,
     batch: int,
     progress: Report,
-) -> tuple[dict[str, np.ndarray], dict[str, AttentionHead], History]:
-    """Attention heads trained side by side by Adam in every world: their test accuracies, the heads
-    and the history.
+) -> dict[str, np.ndarray]:
+    """Attention heads trained side by side by Adam in every world: their test accuracies.
 
     `rates` maps names to peak rates; a head whose name starts with "token" has values `Q[x_i] . g_i`.
     Training runs in float32: the outputs are probabilities and the heads start at zero.
@@ -99,7 +98,7 @@ def train_attention(
         )
         outputs = jnp.asarray(outputs, jnp.float32)
         short, answers = jnp.asarray(tokens, jnp.int32), jnp.asarray(labels, jnp.int32)
-        trained, history = fit_ensemble(
+        trained, _ = fit_ensemble(
             HeadLoss(outputs[:, :train], short[:, :train], answers[:, :train], True, batch),
             heads,
             adam(rates, steps, warmup),
@@ -110,13 +109,15 @@ def train_attention(
             trainable=trainable,
         )
         found = _test_heads(trained, outputs[:, -test:], short[:, -test:], answers[:, -test:])
-    return {name: np.asarray(value, np.float64) for name, value in found.items()}, trained, history
+    return {name: np.asarray(value, np.float64) for name, value in found.items()}
 
 
-def _test_heads(heads, outputs, tokens, labels):
+def _test_heads(
+    heads: dict[str, AttentionHead], outputs: Array, tokens: Array, labels: Array
+) -> dict[str, Array]:
     @eqx.filter_jit
     @eqx.filter_vmap(in_axes=eqx.if_array(0))
-    def each(head, outputs, tokens, labels):
+    def each(head: AttentionHead, outputs: Array, tokens: Array, labels: Array) -> Array:
         observed = seen(tokens.shape[1], True)
         return accuracy(head_scores(head, outputs, tokens, observed), labels)
 

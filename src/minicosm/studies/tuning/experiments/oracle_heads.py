@@ -1,11 +1,11 @@
-"""Heads and prompts on the exact model (behind Figure 3, left).
+"""Heads and prompts on the exact model (Figure 3, left).
 
 Worlds of Appendix E with |H| states and 10 tokens; sequences of 129 positions, the first masked; the
 label is the argmax of `mu P[H_1 | x_2..x_129]`. On the exact output G_1 at the masked position:
 
 - `constructed`: the head `(W^+)^T mu` of Theorem 3.3, also where its condition fails;
-- `logistic`: logistic regression (ridge 1e-8 on the summed loss); `logistic_whitened`: the same after
-  whitening, which lets the ridge see all directions of ill-conditioned features alike;
+- `logistic_whitened`: logistic regression (ridge 1e-8 on the summed loss) after whitening, which lets
+  the ridge see all directions of ill-conditioned features alike;
 - `head`, `prompt_1`, `prompt_20`: trained by Adam (batch 128, peak rate .01, warm-up, linear decay),
   without and with prompts `u = sigmoid(theta)` of length 1 and 20;
 - `hot_refit`: length 1 with rates .05 (head) and .3 (theta), then logistic regression on its outputs.
@@ -13,15 +13,16 @@ label is the argmax of `mu P[H_1 | x_2..x_129]`. On the exact output G_1 at the 
 Controls: `first_tokens` and `histogram` use no language model, `posterior` the exact P[H_1 | x].
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
-from minicosm.adaptation import Classifier, accuracy
+from minicosm.adaptation import Classifier, SoftPrompt, accuracy
 from minicosm.adaptation.controls import first_tokens, token_histogram
+from minicosm.adaptation.logistic import logistic_accuracies, whitened
 from minicosm.adaptation.tuning import (
     SlotLoss,
     fresh_linear_head,
@@ -31,50 +32,29 @@ from minicosm.adaptation.tuning import (
     slot_scores,
 )
 from minicosm.lab import Progress, TrialResult
-from minicosm.training import adam, fit_ensemble
+from minicosm.training import History, adam, fit_ensemble
+from minicosm.training.fit import Report
 from minicosm.worlds import HMM
 
+from ..trials import OracleHeads
 from .corpora import (
     Split,
     all_slot_messages,
     lists,
-    logistic_accuracies,
     majority,
     sample_tokens,
     slot_posteriors,
     sparse_tasks,
-    whitened,
 )
 
 MARGIN = 1e-6  # labels below it hinge on rounding
 WELL_CONDITIONED = 1e6
 FIRST_TOKENS = 5
-CURVES = ("head", "prompt_1", "prompt_20", "hot")
-
-
-@dataclass(frozen=True)
-class OracleHeads:
-    """One size of world. Without `prompts` only the heads are trained (memory comparators)."""
-
-    hidden: int = 8
-    vocab: int = 10
-    worlds: int = 20
-    seed: int = 0
-    length: int = 129
-    train: int = 5000
-    validation: int = 500
-    test: int = 1000
-    steps: int = 4000
-    warmup: int = 500
-    batch: int = 128
-    rate: float = 0.01
-    hot_rates: tuple[float, float] = (0.05, 0.3)
-    prompt_length: int = 20
-    prompts: bool = True
+ARMS = ("head", "prompt_1", "prompt_20", "hot")
 
 
 def run(config: OracleHeads, progress: Progress) -> TrialResult:
-    """Per-world test accuracies (lists) and the singular values of W; see the module."""
+    """Per-world test accuracies, as lists; see the module."""
     total = config.steps + 2
     with jax.enable_x64(True):
         key = jax.random.fold_in(jax.random.key(config.seed), config.hidden)
@@ -87,7 +67,7 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
         task = sparse_tasks(task_key, posteriors, split)
         progress(1, total, f"|H| = {config.hidden}: {config.worlds} worlds drawn")
 
-        trained, history = tune(
+        trained, _ = tune(
             config, worlds, messages[:, : config.train], task.labels[:, : config.train],
             start_key, tune_key, lambda done, _: progress(done + 1, total, "training"),
         )  # fmt: skip
@@ -95,8 +75,8 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
         tuned = test_accuracies(trained, worlds, messages[:, test], task.labels[:, test])
 
         outputs = slot_laws(worlds, None, messages)
-        features = {"logistic": outputs, "logistic_whitened": whitened(outputs, config.train)}
-        features |= {**_controls(tokens, config.vocab), "posterior": posteriors}
+        features = {"logistic_whitened": whitened(outputs, config.train), "posterior": posteriors}
+        features |= _controls(tokens, config.vocab)
         if config.prompts:
             features["hot_refit"] = slot_laws(worlds, trained["hot"].prompt, messages)
         regressed = logistic_accuracies(features, task.labels, config.train, config.test)
@@ -107,7 +87,6 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
     full = config.hidden <= config.vocab
     with np.errstate(divide="ignore"):
         condition = sigma[:, 0] / sigma[:, -1] if full else np.full(config.worlds, np.inf)
-    rank = (sigma > 1e-10 * sigma[:, :1]).sum(axis=1)
     scores = np.einsum("wnv,wrv->wrn", outputs, mu @ np.linalg.pinv(W))
     right = (scores[:, 1] > scores[:, 0]) == labels
     clear = (np.abs(margins) > MARGIN) & (condition < WELL_CONDITIONED)[:, None]
@@ -116,24 +95,12 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
         constructed=right[:, test].mean(axis=1),
         **regressed,
         **tuned,
-        condition=condition,
-        rank=rank,
-        assumption_3_1=rank == config.hidden,
-        numeric_3_1=condition < 1e3,
         small_margins=(np.abs(margins) < MARGIN).mean(axis=1),
         clear_examples=clear.sum(axis=1),
         clear_errors=(clear & ~right).sum(axis=1),
-        task_tries=task.tries,
-        two_classes=task.two_classes,
     )
-    for name in ("prompt_1", "prompt_20", "hot_refit"):
-        if name in numbers:
-            gain = np.subtract(numbers[name], numbers["head"])
-            numbers[f"gain_{name}"] = gain.tolist()
-    arrays = {"singular_values": sigma, "curve_step": history["step"]}
-    arrays |= {f"curve_{n}": history[f"{n}_accuracy"] for n in CURVES if n in trained}
     progress(total, total)
-    return TrialResult({"hidden": config.hidden, **numbers}, arrays)
+    return TrialResult(numbers)
 
 
 def random_worlds(keys: jax.Array, config: OracleHeads) -> HMM:
@@ -142,7 +109,16 @@ def random_worlds(keys: jax.Array, config: OracleHeads) -> HMM:
     return jax.jit(jax.vmap(draw))(keys)
 
 
-def tune(config, worlds, messages, labels, start_key, tune_key, report, names=CURVES):
+def tune(
+    config: OracleHeads,
+    worlds: HMM,
+    messages: Any,
+    labels: Any,
+    start_key: PRNGKeyArray,
+    tune_key: PRNGKeyArray,
+    report: Report | None,
+    names: tuple[str, ...] = ARMS,
+) -> tuple[dict[str, Classifier], History]:
     """All classifiers of one size (or those named), in every world, side by side on the same
     minibatches."""
     lengths = {"head": 0}
@@ -150,7 +126,7 @@ def tune(config, worlds, messages, labels, start_key, tune_key, report, names=CU
         lengths |= {"prompt_1": 1, "prompt_20": config.prompt_length, "hot": 1}
     lengths = {name: length for name, length in lengths.items() if name in names}
 
-    def start(key):
+    def start(key: PRNGKeyArray) -> dict[str, Classifier]:
         return {
             name: Classifier(
                 fresh_linear_head(config.vocab),
@@ -175,13 +151,15 @@ def tune(config, worlds, messages, labels, start_key, tune_key, report, names=CU
 
 
 @jax.jit
-def slot_laws(worlds, prompts, messages):
+def slot_laws(worlds: HMM, prompts: SoftPrompt | None, messages: Array) -> Array:
     return jax.vmap(slot_features)(worlds, prompts, messages)
 
 
 @jax.jit
-def test_accuracies(trained, worlds, messages, labels):
-    def one(classifier, world, messages, labels):
+def test_accuracies(
+    trained: dict[str, Classifier], worlds: HMM, messages: Array, labels: Array
+) -> dict[str, Array]:
+    def one(classifier: Classifier, world: HMM, messages: Array, labels: Array) -> Array:
         return accuracy(slot_scores(classifier, world, messages), labels)
 
     return {
@@ -191,8 +169,8 @@ def test_accuracies(trained, worlds, messages, labels):
 
 
 @partial(jax.jit, static_argnames="vocab")
-def _controls(tokens, vocab):
-    def one(tokens):
+def _controls(tokens: Array, vocab: int) -> dict[str, Array]:
+    def one(tokens: Array) -> dict[str, Array]:
         return {
             "first_tokens": first_tokens(tokens, FIRST_TOKENS, vocab),
             "histogram": token_histogram(tokens, vocab),

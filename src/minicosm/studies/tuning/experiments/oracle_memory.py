@@ -1,4 +1,4 @@
-"""Attention heads on the exact model of memory worlds (behind Figure 3, right).
+"""Attention heads on the exact model of memory worlds (Figure 3, right).
 
 Worlds of Appendix E with one memory cell; sequences of 129 positions, the first masked; the label is
 the argmax of `mu P[M | x_2..x_129]`. On the exact outputs G_1..G_129:
@@ -12,37 +12,20 @@ of the largest entry of P[M | x]. The vanilla comparators are `oracle_heads` wit
 states in total.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 import jax
-import numpy as np
 
 from minicosm.adaptation.controls import token_histogram
+from minicosm.adaptation.logistic import logistic_accuracies
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import MemoryHMM
 
-from .corpora import Split, lists, logistic_accuracies, majority, sample_tokens, sparse_tasks
+from ..trials import OracleMemory
+from .corpora import Split, lists, majority, sample_tokens, sparse_tasks
 from .memory_outputs import memory_outputs, train_attention
 
 NAMES = ("attention_slow", "attention_fast", "token_attention")
-
-
-@dataclass(frozen=True)
-class OracleMemory:
-    memory: int = 2
-    hidden: int = 4
-    vocab: int = 10
-    worlds: int = 10
-    seed: int = 0
-    length: int = 129
-    train: int = 5000
-    validation: int = 500
-    test: int = 1000
-    steps: int = 4000
-    warmup: int = 500
-    batch: int = 128
-    rates: tuple[float, float, float] = (0.01, 0.1, 0.1)
 
 
 def run(config: OracleMemory, progress: Progress) -> TrialResult:
@@ -62,13 +45,11 @@ def run(config: OracleMemory, progress: Progress) -> TrialResult:
         task = sparse_tasks(task_key, exact.memory, split)
         progress(2, total, "exact outputs")
         rates = dict(zip(NAMES, config.rates, strict=True))
-        rates = {name.replace("token_attention", "token"): r for name, r in rates.items()}
-        tuned, _, history = train_attention(
+        tuned = train_attention(
             rates, exact.outputs, tokens, task.labels, config.train, config.test, tune_key,
             steps=config.steps, warmup=config.warmup, batch=config.batch,
             progress=lambda done, _: progress(done + 2, total, "training attention"),
         )  # fmt: skip
-        tuned["token_attention"] = tuned.pop("token")
         features = {
             "mean_output": exact.mean,
             "first_output": exact.first,
@@ -77,19 +58,7 @@ def run(config: OracleMemory, progress: Progress) -> TrialResult:
             ),
         }
         regressed = logistic_accuracies(features, task.labels, config.train, config.test)
-        labels, margins = np.asarray(task.labels), np.asarray(task.margins)
-        certainty = np.asarray(exact.memory.max(axis=2).mean(axis=1))
-
-    numbers = lists(
-        majority=majority(labels[:, -config.test :]),
-        **tuned,
-        **regressed,
-        certainty=certainty,
-        small_margins=(np.abs(margins) < 1e-6).mean(axis=1),
-        task_tries=task.tries,
-        two_classes=task.two_classes,
-    )
-    arrays = {"curve_step": history["step"]}
-    arrays |= {f"curve_{name}": history[f"{name}_accuracy"] for name in rates}
+        certainty = exact.memory.max(axis=2).mean(axis=1)
+        shares = majority(task.labels[:, -config.test :])
     progress(total, total)
-    return TrialResult({"memory": config.memory, **numbers}, arrays)
+    return TrialResult(lists(majority=shares, certainty=certainty, **tuned, **regressed))

@@ -1,69 +1,24 @@
 """A Transformer pretrained by masked prediction on one world, and how far it is from the exact model."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
-from minicosm.adaptation.heads import AnyArray
-from minicosm.adaptation.tuning import seen
 from minicosm.models import Transformer, TransformerConfig
-from minicosm.models.config import NormPlace, Positions
 from minicosm.training import History, MaskedObjective, adamw, fit, muon
 from minicosm.training.fit import Report, Watch
-from minicosm.training.objectives import Corruption
-from minicosm.training.schedules import Decay
 from minicosm.worlds import HMM, MemoryHMM
 
-PAPER_RATE = 0.05
+from ..trials import Pretraining
+
+MEASURED_RATE = 0.05  # the paper's share of masks: what all recipes are measured by
 HELD_OUT = 256
-CHUNK = 250  # sequences that the model reads at once
-
-
-@dataclass(frozen=True)
-class Pretraining:
-    """One recipe for all worlds, chosen by its excess loss alone; see docs/pretraining-recipes.md."""
-
-    layers: int = 2
-    width: int = 64
-    heads: int = 4
-    norm: NormPlace = "pre"
-    positions: Positions = "rotary"
-    rotary_base: float = 100.0
-    max_length: int = 512
-    dropout: float = 0.0
-    rate: float = 0.3
-    corruption: Corruption = "mask"
-    exact: bool = True
-    steps: int = 3000
-    batch: int = 8
-    length: int = 128
-    optimiser: Literal["adamw", "muon"] = "muon"
-    peak: float = 0.02
-    rest: float = 5e-3
-    """Muon's rate for what is no matrix of a layer."""
-    warmup: int = 100
-    decay: Decay = "cosine"
-    documents: int = 0
-    """Documents of a fixed corpus; 0: every sequence is new."""
-    document_length: int = 10_240
-    checkpoints: int = 6
-    """How many times the model is measured on the way."""
-
-
-# The paper's own sizes; BERT-base with 6 layers.
-PAPER = Pretraining(
-    layers=6, width=768, heads=12, norm="post", positions="learned", dropout=0.1, rate=PAPER_RATE,
-    corruption="bert", exact=False, steps=37_500, batch=8, length=512, optimiser="adamw",
-    peak=1e-5, warmup=500, decay="linear", documents=5000, checkpoints=50,
-)  # fmt: skip
 
 
 def transformer_config(recipe: Pretraining, vocab: int) -> TransformerConfig:
@@ -109,10 +64,10 @@ def pretrain(
         corruption=recipe.corruption, measure=False, corpus=corpus,
     )  # fmt: skip
     yardstick = MaskedObjective(
-        world, length=recipe.length, batch=HELD_OUT, rate=PAPER_RATE, exact=True
+        world, length=recipe.length, batch=HELD_OUT, rate=MEASURED_RATE, exact=True
     )
 
-    def measure(model, done):
+    def measure(model: Transformer, done: int) -> dict[str, Any]:
         found = _measure(yardstick, model, test_key)
         extra = {} if watch is None else watch(model, done)
         return {"held_out": found["excess"], "held_out_tv": found["tv"], **extra}
@@ -131,45 +86,15 @@ def pretrain(
 
 
 @eqx.filter_jit
-def _measure(yardstick, model, key):
-    return yardstick(model, key, 0)[1]
+def _measure(yardstick: MaskedObjective, model: Transformer, key: PRNGKeyArray) -> dict[str, Array]:
+    return yardstick(model, key, jnp.asarray(0))[1]
 
 
 @partial(jax.jit, static_argnames=("documents", "length"))
-def _corpus(world, key, documents, length):
-    def one(key):
+def _corpus(
+    world: HMM | MemoryHMM, key: PRNGKeyArray, documents: int, length: int
+) -> Int[Array, "n T"]:
+    def one(key: PRNGKeyArray) -> Int[Array, " T"]:
         return world.sample(key, length).tokens.astype(jnp.int8)
 
     return jax.lax.map(one, jax.random.split(key, documents), batch_size=50)
-
-
-@eqx.filter_jit
-def outputs_at_mask(
-    model: Transformer, tokens: Int[AnyArray, "n T"], prompt: Float[AnyArray, "k E"] | None = None
-) -> Float[Array, "n V"]:
-    """The model's law at the first position, which is masked, with a prompt or without."""
-    observed, tokens = seen(tokens.shape[1], True), jnp.asarray(tokens)
-    slot = 0 if prompt is None else prompt.shape[0]
-
-    def one(x):
-        rows = model.embed(x, observed)
-        rows = rows if prompt is None else jnp.concatenate([jnp.asarray(prompt), rows])
-        return model.predict(rows, jnp.array([slot]))[0]
-
-    return jax.lax.map(one, tokens, batch_size=CHUNK)
-
-
-@eqx.filter_jit
-def outputs_everywhere(model: Transformer, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n T V"]:
-    """The model's laws at all positions of sequences whose first token is masked."""
-    observed = seen(tokens.shape[1], True)
-    return jax.lax.map(
-        lambda x: model.predict(model.embed(x, observed)), jnp.asarray(tokens), batch_size=CHUNK
-    )
-
-
-def total_variation(
-    p: Float[AnyArray, "*n V"], q: Float[AnyArray, "*n V"]
-) -> Float[np.ndarray, " *n"]:
-    """`sum_x |p(x) - q(x)| / 2` of every pair of laws."""
-    return np.abs(np.asarray(p, np.float64) - np.asarray(q, np.float64)).sum(axis=-1) / 2

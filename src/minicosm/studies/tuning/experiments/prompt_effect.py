@@ -13,21 +13,12 @@ the c that comes closest, and these numbers (means over sequences) compare the t
   model.
 """
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Float
 
-from minicosm.adaptation.heads import AnyArray
-from minicosm.training import adam, fit
+from minicosm.adaptation.outputs import total_variation
+from minicosm.adaptation.prior import fitted_prior, laws_with_prior
 from minicosm.worlds import HMM
-
-from .pretraining import total_variation
-
-STEPS = 600
-RATE = 0.1
-SMALL = 1e-12
 
 
 def prompt_effect(
@@ -48,7 +39,7 @@ def prompt_effect(
         return float((joint[:, relevant].sum(axis=1) / joint.sum(axis=1)).mean())
 
     def misfit(prior: np.ndarray, laws: np.ndarray) -> float:
-        return float(total_variation(shifted(world, messages, prior), laws).mean())
+        return float(total_variation(laws_with_prior(world, messages, prior), laws).mean())
 
     return {
         "prompt_change": float(total_variation(prompted, bare).mean()),
@@ -58,40 +49,3 @@ def prompt_effect(
         "relevant_after": mass(prior),
         "relevant_exact": mass(exact_prior),
     }
-
-
-def shifted(
-    world: HMM, messages: Float[np.ndarray, "n H"], prior: Float[np.ndarray, " H"]
-) -> Float[np.ndarray, "n V"]:
-    """`W (c * b) / (c . b)` for every b."""
-    joint = prior * messages
-    return (joint / joint.sum(axis=1, keepdims=True)) @ np.asarray(world.W).T
-
-
-def fitted_prior(
-    world: HMM, messages: Float[np.ndarray, "n H"], laws: Float[np.ndarray, "n V"]
-) -> Float[np.ndarray, " H"]:
-    """The c that minimises the mean of `KL(law || W (c * b) / (c . b))`, as a softmax, from the
-    uniform law by Adam."""
-    with jax.enable_x64(True):
-        logits, _ = fit(
-            PriorLoss(np.asarray(world.W), messages, laws),
-            jnp.zeros(messages.shape[1]),
-            adam(RATE, STEPS, STEPS // 20),
-            STEPS,
-            jax.random.key(0),
-        )
-        return np.asarray(jax.nn.softmax(logits))
-
-
-class PriorLoss(eqx.Module):
-    """The mean of `- law . log(W (c * b) / (c . b))` with `c = softmax(logits)`."""
-
-    W: Float[AnyArray, "V H"]
-    messages: Float[AnyArray, "n H"]
-    laws: Float[AnyArray, "n V"]
-
-    def __call__(self, logits: Float[Array, " H"], key: PRNGKeyArray, step: Int[Array, ""]):
-        joint = jax.nn.softmax(logits) * self.messages
-        found = (joint / joint.sum(axis=1, keepdims=True)) @ jnp.asarray(self.W).T
-        return -jnp.mean(jnp.sum(self.laws * jnp.log(jnp.maximum(found, SMALL)), axis=1)), {}

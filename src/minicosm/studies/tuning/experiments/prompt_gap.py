@@ -8,14 +8,17 @@ covered worlds); and length-1 prompts trained by gradient from `starts` random s
 regression on the outputs they give, the start with the best training accuracy counting (`trained`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
+from minicosm.adaptation.heads import AnyArray
+from minicosm.adaptation.logistic import logistic_accuracies
 from minicosm.adaptation.tuning import (
     SlotLoss,
     fresh_linear_head,
@@ -28,10 +31,10 @@ from minicosm.theory.tuning import theorem_3_6
 from minicosm.training import adam, fit_ensemble
 from minicosm.worlds import HMM, PosteriorTask, balance_contrast, covered_world, uncovered_world
 
+from ..extension_trials import PromptGap
 from .corpora import (
     all_slot_messages,
     lists,
-    logistic_accuracies,
     majority,
     sample_tokens,
     sign_labels,
@@ -40,25 +43,6 @@ from .corpora import (
 
 SPARE = 3  # covered worlds drawn for each one used: in some no contrast of two states is balanced
 CLEAR = 1e-9  # the constructed classifier is judged where the exact score is farther from zero
-
-
-@dataclass(frozen=True)
-class PromptGap:
-    hidden: int = 10
-    vocab: int = 4
-    star: int = 3
-    worlds: int = 20
-    seed: int = 0
-    length: int = 12
-    train: int = 10_000
-    test: int = 5_000
-    starts: int = 3
-    start_scale: float = 1.0
-    steps: int = 2000
-    warmup: int = 100
-    batch: int = 256
-    head_rate: float = 0.05
-    prompt_rate: float = 0.1
 
 
 def run(config: PromptGap, progress: Progress) -> TrialResult:
@@ -89,13 +73,13 @@ def run(config: PromptGap, progress: Progress) -> TrialResult:
         progress(1, total, f"{2 * n} worlds drawn")
 
         # One member per (start, world); the data are repeated for every start.
-        def repeat(leaf):
+        def repeat(leaf: AnyArray) -> Array:
             return jnp.tile(leaf, (config.starts,) + (1,) * (leaf.ndim - 1))
 
         members = jax.tree.map(repeat, worlds)
         data, answers = repeat(messages), repeat(labels)
 
-        def start(key):
+        def start(key: PRNGKeyArray) -> dict[str, Classifier]:
             theta = jax.random.normal(key, (1, config.hidden), jnp.float32)
             theta = config.start_scale * theta.astype(jnp.float64)
             prompt = SoftPrompt(theta, squash=jax.nn.sigmoid)
@@ -104,7 +88,7 @@ def run(config: PromptGap, progress: Progress) -> TrialResult:
         count = config.starts * 2 * n
         starts = jax.vmap(start)(jax.random.split(keys[4], count))
         rates = prompt_rates(starts["prompt"], config.head_rate, config.prompt_rate)
-        tuned, history = fit_ensemble(
+        tuned, _ = fit_ensemble(
             SlotLoss(members, data[:, train], answers[:, train], batch=config.batch),
             starts,
             adam({"prompt": rates}, config.steps, config.warmup),
@@ -140,15 +124,13 @@ def run(config: PromptGap, progress: Progress) -> TrialResult:
             assumption_3_5=holds[part],
         )
         numbers |= {f"{name}_{column}": value for column, value in columns.items()}
-    curve = history["prompt_accuracy"].reshape(len(history["step"]), config.starts, 2 * n)
     progress(total, total)
-    return TrialResult(
-        numbers,
-        {"every_start": by_start[0], "curve_step": history["step"], "curve_accuracy": curve},
-    )
+    return TrialResult(numbers)
 
 
-def contrasts(posteriors, choices, key, count):
+def contrasts(
+    posteriors: Array, choices: Sequence[Iterable[int]], key: PRNGKeyArray, count: int
+) -> tuple[np.ndarray, Array]:
     """The first `count` worlds of each family in which some two states (tried in random order) have
     a balanced contrast, and `mu = e_+ - kappa e_-` there, kappa the median of `P_+ / P_-`."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
@@ -170,7 +152,9 @@ def contrasts(posteriors, choices, key, count):
     return np.asarray([world for world, _ in found]), jnp.asarray([mu for _, mu in found])
 
 
-def construct(worlds, mu, messages, posteriors):
+def construct(
+    worlds: HMM, mu: Array, messages: Array, posteriors: Array
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Accuracy of Theorem 3.6 on the examples whose exact score is above CLEAR in size (NaN where 3.5
     has no witness), how many of them it gets wrong, and whether 3.5 holds."""
     each = [
@@ -192,7 +176,9 @@ def construct(worlds, mu, messages, posteriors):
 
     @jax.jit
     @jax.vmap
-    def check(world, classifier, mu, messages, posteriors):
+    def check(
+        world: HMM, classifier: Classifier, mu: Array, messages: Array, posteriors: Array
+    ) -> tuple[Array, Array]:
         exact = posteriors @ mu
         clear = jnp.abs(exact) > CLEAR
         wrong = (slot_scores(classifier, world, messages) >= 0) != (exact >= 0)

@@ -7,36 +7,24 @@ the exact output at a placeholder before the sequence. `constructed` is `(W^+)^T
 `logistic` a logistic regression on the same output.
 """
 
-from dataclasses import dataclass
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from minicosm.adaptation.logistic import logistic_accuracies
 from minicosm.adaptation.tuning import slot_features
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import HMM, degrade_rank, rank_deficient_world
 
+from ..extension_trials import RankCurve
 from .corpora import (
     all_slot_messages,
     balanced_dense,
-    logistic_accuracies,
     majority,
     sample_tokens,
     sign_labels,
     slot_posteriors,
 )
-
-
-@dataclass(frozen=True)
-class RankCurve:
-    size: int = 6  # states and tokens
-    ranks: tuple[int, ...] = (6, 5, 4, 3, 2)
-    worlds: int = 20
-    seed: int = 0
-    length: int = 12
-    train: int = 10_000
-    test: int = 5_000
 
 
 def run(config: RankCurve, progress: Progress) -> TrialResult:
@@ -75,17 +63,12 @@ def run(config: RankCurve, progress: Progress) -> TrialResult:
         decided = np.einsum("wnv,wv->wn", np.asarray(outputs)[:, test], head) >= 0
 
     labels = np.asarray(labels)[:, test]
-    sigma = np.linalg.svd(W, compute_uv=False)
     by_rank = (len(config.ranks), config.worlds)
     columns = {
         "majority": majority(labels),
         "logistic": found["logistic"],
         "constructed": (decided == labels).mean(axis=1),
-        "rank": (sigma > 1e-10 * sigma[:, :1]).sum(axis=1),
     }
     numbers = {name: value.reshape(by_rank).tolist() for name, value in columns.items()}
     progress(3, 3)
-    return TrialResult(
-        {"ranks": list(config.ranks), **numbers},
-        {"singular_values": sigma.reshape(*by_rank, -1)},
-    )
+    return TrialResult(numbers)

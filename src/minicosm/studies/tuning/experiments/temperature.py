@@ -6,40 +6,26 @@ deficient although |H| <= |X|; softer emissions are better conditioned but tell 
 protocol as in `oracle_heads`, without training.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from minicosm.adaptation.logistic import logistic_accuracies
 from minicosm.adaptation.tuning import slot_features
 from minicosm.lab import Progress, TrialResult
 from minicosm.worlds import HMM
 
+from ..extension_trials import Temperature
 from .corpora import (
     Split,
     all_slot_messages,
     at_temperatures,
-    logistic_accuracies,
     majority,
     sample_tokens,
     slot_posteriors,
     sparse_tasks,
 )
-
-
-@dataclass(frozen=True)
-class Temperature:
-    temperatures: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0)
-    hidden: int = 8
-    vocab: int = 10
-    worlds: int = 20
-    seed: int = 0
-    length: int = 65
-    train: int = 5000
-    validation: int = 500
-    test: int = 1000
 
 
 def run(config: Temperature, progress: Progress) -> TrialResult:
@@ -64,8 +50,7 @@ def run(config: Temperature, progress: Progress) -> TrialResult:
         found = logistic_accuracies({"logistic": outputs}, task.labels, config.train, config.test)
         progress(2, 3, "regressions")
         W, mu, outputs = map(np.asarray, (worlds.W, task.mu, outputs))
-        labels, margins = np.asarray(task.labels), np.asarray(task.margins)
-        certainty = np.asarray(jnp.mean(jnp.max(posteriors, axis=2), axis=1))
+        labels = np.asarray(task.labels)
 
     sigma = np.linalg.svd(W, compute_uv=False)
     last = sigma[:, -1] if config.hidden <= config.vocab else np.zeros(len(sigma))
@@ -78,15 +63,9 @@ def run(config: Temperature, progress: Progress) -> TrialResult:
         "constructed": ((scores[:, 1] > scores[:, 0]) == labels[:, test]).mean(axis=1),
         "logistic": found["logistic"],
         "condition": condition,
-        "rank_deficient": condition > 1e10,
         "degenerate": condition > 1e3,
-        "small_margins": (np.abs(margins) < 1e-6).mean(axis=1),
-        "certainty": certainty,
     }
     by_heat = (count, config.worlds)
     numbers = {name: value.reshape(by_heat).tolist() for name, value in columns.items()}
     progress(3, 3)
-    return TrialResult(
-        {"temperatures": list(config.temperatures), "hidden": config.hidden, **numbers},
-        {"singular_values": sigma.reshape(*by_heat, -1)},
-    )
+    return TrialResult(numbers)

@@ -26,13 +26,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from minicosm.adaptation.outputs import outputs_at_mask, total_variation
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Transformer, load, save
 
-from .pretraining import outputs_at_mask, pretrain, total_variation
+from ..trials import TrainedTuning
+from .pretraining import pretrain
 from .trained_heads import tune_attention, tune_heads
 from .trained_prompts import tune_prompts
-from .trained_tasks import Steps, TrainedTuning, make_tasks, regress, white
+from .trained_tasks import Steps, make_tasks, regress, white
 
 
 def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
@@ -75,7 +77,6 @@ def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
     numbers = tune_heads(config, data, laws, tune_key)
     numbers["mask_tv"] = float(total_variation(laws, data.laws)[-tuning.test :].mean())
     numbers["held_out"] = float(history["held_out"][-1])
-    numbers["held_out_tv"] = float(history["held_out_tv"][-1])
     if config.memory:
         numbers |= tune_attention(config, data, model, tune_key, steps)
     elif config.prompts:
@@ -88,4 +89,4 @@ def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
         "checkpoint_best": history["best"],
     }
     steps.end()
-    return TrialResult({"hidden": config.hidden, "memory": config.memory, **numbers}, arrays)
+    return TrialResult(numbers, arrays)

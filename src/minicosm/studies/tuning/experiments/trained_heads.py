@@ -9,15 +9,16 @@ from jaxtyping import Float, PRNGKeyArray
 
 from minicosm.adaptation import LinearHead, accuracy
 from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
+from minicosm.adaptation.heads import AnyArray
+from minicosm.adaptation.outputs import outputs_everywhere
 from minicosm.adaptation.tuning import HeadLoss, fresh_linear_head
 from minicosm.models import Transformer
 from minicosm.training import adam, fit_ensemble
 
-from . import oracle_heads
+from ..trials import TrainedTuning, Tuning
 from .corpora import lists, majority
 from .memory_outputs import train_attention
-from .pretraining import outputs_everywhere, total_variation
-from .trained_tasks import Steps, Tasks, TrainedTuning, Tuning, regress, white
+from .trained_tasks import Steps, Tasks, regress, white
 
 ATTENTION_RATE = 0.1
 
@@ -40,18 +41,16 @@ def tune_heads(
     return lists(
         majority=majority(task.labels[:, -tuning.test :]),
         **found,
-        small_margins=(np.abs(task.margins) < oracle_heads.MARGIN).mean(axis=1),
-        two_classes=task.two_classes,
     )
 
 
-def _adam_heads(laws, labels, tuning: Tuning, key) -> np.ndarray:
+def _adam_heads(laws: np.ndarray, given: AnyArray, tuning: Tuning, key: PRNGKeyArray) -> np.ndarray:
     """A linear head by Adam for every task: test accuracies."""
-    count, train, test = labels.shape[0], tuning.train, tuning.test
+    count, train, test = given.shape[0], tuning.train, tuning.test
     with jax.enable_x64(True):
         outputs = jnp.tile(jnp.asarray(laws)[None, :, None], (count, 1, 1, 1))
         heads = jax.vmap(lambda _: fresh_linear_head(laws.shape[1]))(jnp.arange(count))
-        labels = jnp.asarray(labels)
+        labels = jnp.asarray(given)
         unused = jnp.zeros((count, train, 1), int)
         trained, _ = fit_ensemble(
             HeadLoss(outputs[:, :train], unused, labels[:, :train], True, tuning.head_batch),
@@ -65,7 +64,7 @@ def _adam_heads(laws, labels, tuning: Tuning, key) -> np.ndarray:
 
 
 @jax.jit
-def _test_heads(heads: LinearHead, laws, labels):
+def _test_heads(heads: LinearHead, laws: jax.Array, labels: jax.Array) -> jax.Array:
     return jax.vmap(lambda head, g, y: accuracy(jax.vmap(head)(g), y))(heads, laws, labels)
 
 
@@ -80,7 +79,7 @@ def tune_attention(
     for name, outputs in (("trained", everywhere), ("exact", data.everywhere)):
         tiled = np.broadcast_to(outputs, (config.tasks, *outputs.shape))
         tokens = np.broadcast_to(data.tokens, (config.tasks, *data.tokens.shape))
-        tuned, _, _ = train_attention(
+        tuned = train_attention(
             {"attention": ATTENTION_RATE}, tiled, tokens, task.labels, tuning.train, tuning.test,
             key, steps=tuning.head_steps, warmup=tuning.head_warmup, batch=tuning.head_batch,
             progress=steps.part(tuning.head_steps, f"attention on the {name} model"),
@@ -88,6 +87,4 @@ def tune_attention(
         found[f"{name}_attention"] = tuned["attention"]
         mean = np.asarray(mean_output(outputs), np.float64)
         found |= regress({f"{name}_mean": white(mean, tuning.train)}, task, tuning)
-    # What the model puts out where it sees the token, against the exact law given the others.
-    tv = total_variation(everywhere[-tuning.test :, 1:], data.everywhere[-tuning.test :, 1:])
-    return {**lists(**found), "seen_tv": float(tv.mean())}
+    return lists(**found)

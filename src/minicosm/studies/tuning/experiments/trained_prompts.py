@@ -1,6 +1,5 @@
 """Prompts on a pretrained model and on the exact one, and fine-tuning (see `trained`)."""
 
-import operator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead, accuracy
+from minicosm.adaptation.outputs import outputs_at_mask
 from minicosm.adaptation.tuning import (
     FineTuningLoss,
     TuningLoss,
@@ -21,10 +21,10 @@ from minicosm.models import Transformer
 from minicosm.training import adam, adamw, fit
 from minicosm.worlds import HMM
 
+from ..trials import OracleHeads, TrainedTuning
 from . import oracle_heads
-from .pretraining import outputs_at_mask
 from .prompt_effect import prompt_effect
-from .trained_tasks import Steps, Tasks, TrainedTuning, regress, white
+from .trained_tasks import Steps, Tasks
 
 
 def tune_prompts(
@@ -47,8 +47,10 @@ def tune_prompts(
     found: dict[str, list] = {"exact_prompt": exact.accuracy.tolist()}
     rows: list[dict[str, float]] = []
 
-    def tune(model: Transformer, labels: Int[jax.Array, " n"], i: int, file: str):
-        """Task i's prompt on a model: the laws at the mask behind it, and the test accuracy."""
+    def tune(
+        model: Transformer, labels: Int[jax.Array, " n"], i: int, file: str
+    ) -> tuple[np.ndarray, float]:
+        """Task i's prompt on a model: the laws at the mask after it, and the test accuracy."""
         start = Classifier(
             fresh_linear_head(config.vocab),
             fresh_rows(jax.random.fold_in(start_key, i), tuning.prompt_length, model),
@@ -73,17 +75,11 @@ def tune_prompts(
     answers = jnp.asarray(task.labels, jnp.int32)
     for i, labels in enumerate(answers):
         prompted, tested = tune(models[0], labels, i, f"prompt-{i}.npz")
-        refit = regress(
-            {"refit": white(prompted, tuning.train)},
-            jax.tree.map(operator.itemgetter(slice(i, i + 1)), task),
-            tuning,
-        )
         tuned = _fine_tune(
             config, models[0], tokens, labels, jax.random.fold_in(fine_key, i), steps
         )
         row = {
             "trained_prompt": tested,
-            "trained_prompt_refit": float(refit["refit"][0]),
             "fine_tuned": tuned,
         }
         row |= prompt_effect(
@@ -97,14 +93,20 @@ def tune_prompts(
         rows.append(row)
     found |= {name: [row[name] for row in rows] for name in rows[0]}
     if len(models) > 1:
-        found["early_checkpoints"] = list(config.early_prompts)
         found["early_prompt"] = [
             tune(model, answers[0], 0, f"early-{j}.npz")[1] for j, model in enumerate(models[1:])
         ]
     return found
 
 
-def _fine_tune(config, model, tokens, labels, key, steps: Steps) -> float:
+def _fine_tune(
+    config: TrainedTuning,
+    model: Transformer,
+    tokens: Int[jax.Array, "n T"],
+    labels: Int[jax.Array, " n"],
+    key: PRNGKeyArray,
+    steps: Steps,
+) -> float:
     """All weights and a linear head, trained on one task: the test accuracy."""
     tuning = config.tuning
     (model, classifier), _ = fit(
@@ -127,14 +129,16 @@ class ExactPrompts(NamedTuple):
     """`c` of each prompt: the law of H_1 that it puts in place of the world's."""
 
 
-def _exact_prompts(config: TrainedTuning, data: Tasks, start_key, tune_key) -> ExactPrompts:
+def _exact_prompts(
+    config: TrainedTuning, data: Tasks, start_key: PRNGKeyArray, tune_key: PRNGKeyArray
+) -> ExactPrompts:
     """Prompts on the exact model, one per task."""
     tuning, count = config.tuning, config.tasks
     assert data.messages is not None
     with jax.enable_x64(True):
         worlds = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (count, *leaf.shape)), data.world)
         messages = np.broadcast_to(data.messages, (count, *data.messages.shape))
-        oracle = oracle_heads.OracleHeads(
+        oracle = OracleHeads(
             hidden=config.hidden, vocab=config.vocab, worlds=count, steps=tuning.head_steps,
             warmup=tuning.head_warmup, batch=tuning.head_batch, rate=tuning.head_rate,
             prompt_length=tuning.prompt_length,

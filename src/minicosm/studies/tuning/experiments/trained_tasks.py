@@ -1,71 +1,28 @@
 """A trial with a pretrained model: its setting, its world and the tasks on it (see `trained`)."""
 
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PRNGKeyArray
 
+from minicosm.adaptation.logistic import logistic_accuracies, whitened
 from minicosm.lab import Progress
 from minicosm.worlds import HMM, MemoryHMM
 
+from ..trials import TrainedTuning, Tuning
 from . import oracle_heads
 from .corpora import (
     Labels,
     Split,
     all_slot_messages,
-    logistic_accuracies,
     sample_tokens,
     slot_posteriors,
     sparse_tasks,
-    whitened,
 )
 from .memory_outputs import memory_outputs
-from .pretraining import Pretraining
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """How heads and prompts are trained, and on how many examples."""
-
-    length: int = 129
-    train: int = 5000
-    validation: int = 500
-    test: int = 1000
-    head_steps: int = 4000
-    head_warmup: int = 500
-    head_batch: int = 128
-    head_rate: float = 0.01
-    prompt_length: int = 20
-    prompt_steps: int = 1000
-    prompt_warmup: int = 100
-    prompt_batch: int = 16
-    prompt_rate: float = 0.01
-    fine_steps: int = 300
-    fine_batch: int = 16
-    fine_rate: float = 1e-3
-
-
-@dataclass(frozen=True)
-class TrainedTuning:
-    """One world, its pretrained model and `tasks` tasks. With `memory` the world has a memory of so
-    many values and heads attend to all positions; otherwise `prompts` says whether to tune prompts
-    and the whole model as well. `member` counts the worlds of one size."""
-
-    hidden: int = 8
-    memory: int = 0
-    vocab: int = 10
-    member: int = 0
-    seed: int = 0
-    tasks: int = 3
-    prompts: bool = True
-    early_prompts: tuple[int, ...] = ()
-    """Checkpoints, counted from 1, on which the prompt of the first task is tuned as well."""
-    pretraining: Pretraining = field(default_factory=Pretraining)
-    tuning: Tuning = field(default_factory=Tuning)
 
 
 class Tasks(NamedTuple):
@@ -84,7 +41,9 @@ class Tasks(NamedTuple):
     task: Labels
 
 
-def make_tasks(config: TrainedTuning, world_key, token_key, task_key) -> Tasks:
+def make_tasks(
+    config: TrainedTuning, world_key: PRNGKeyArray, token_key: PRNGKeyArray, task_key: PRNGKeyArray
+) -> Tasks:
     """Everything exact, in float64."""
     split = Split(config.tuning.train, config.tuning.validation, config.tuning.test)
     sizes: dict[str, Any] = {"hidden": config.hidden, "vocab": config.vocab}

@@ -1,13 +1,15 @@
 """The figures of the claims about pretrained models."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, figure
+from minicosm.lab import PALETTE, Results, figure
 
-from ...common.checks import Results
-from ...common.figures import beside, curve
+from ...common.figures import curve, legend_right
+from ..readings import PRINTED_HEAD, PRINTED_PROMPT, Column, same_size, vanilla, with_memory
+from ..trials import STATES, TOKENS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,26 +17,31 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, PURPLE, GREY = PALETTE
 
 
-def _lines(ax: Any, x: list, numbers: list[dict], lines: tuple, first: int = 0) -> None:
-    """Means with intervals, side by side so that the intervals can be told apart; lines without
-    round marks (controls) have means only."""
+Line = tuple[str, str, str, str]
+"""A number's name, its label, colour and style."""
+
+
+def _lines(
+    ax: Any, lines: Sequence[Line], read: Callable[[str], Column], factor: int = 1, first: int = 0
+) -> list[int]:
+    """Means with intervals against `factor` times the size, side by side so that the intervals can be
+    distinguished; lines without round marks (controls) have means only. Returns the places."""
+    places: list[int] = []
     for i, (name, label, colour, style) in enumerate(lines, first):
-        hollow = {"mfc": "none"} if style.endswith("--") else {}
-        columns = [n[name] for n in numbers]
+        column = read(name)
+        places, values = [factor * size for size in column], list(column.values())
         if style.startswith("o"):
-            place = np.asarray(x) + 0.3 * (i - 1.5)
-            curve(ax, place, columns, label, color=colour, fmt=style, ms=4, **hollow)
+            open_marks = {"mfc": "none"} if style.endswith("--") else {}
+            moved = np.asarray(places) + 0.3 * (i - 1.5)
+            curve(ax, moved, values, label, color=colour, fmt=style, ms=4, **open_marks)
         else:
-            ax.plot(x, [100 * np.mean(c) for c in columns], style, ms=4, color=colour, label=label)
+            means = [100 * np.mean(v) for v in values]
+            ax.plot(places, means, style, ms=4, color=colour, label=label)
+    return places
 
 
 def trained_left(results: Results) -> "Figure":
     """Accuracy against the number of states on pretrained (solid) and exact models (dashed)."""
-    from ..claims.figure_3_left import PRINTED_HEAD, PRINTED_PROMPT, TOKENS
-    from ..claims.trained_trials import by_size
-
-    found = by_size(results)
-    sizes = sorted(found)
     fig = figure(8.2, 4.2)
     ax = fig.subplots()
     lines = (
@@ -46,7 +53,7 @@ def trained_left(results: Results) -> "Figure":
         ("histogram", "token counts, no model", PURPLE, "s:"),
         ("majority", "majority label", GREY, "-"),
     )
-    _lines(ax, sizes, [found[s] for s in sizes], lines)
+    sizes = _lines(ax, lines, lambda name: vanilla(results, name))
     shown = [s for s in sizes if s in PRINTED_HEAD]
     for printed, what, colour in (
         (PRINTED_PROMPT, "prompt", BLUE),
@@ -61,36 +68,31 @@ def trained_left(results: Results) -> "Figure":
     ax.set_xlabel("hidden states |H|")
     ax.set_ylabel("test accuracy (%)")
     ax.set_ylim(50, 102)
-    beside(ax)
+    legend_right(ax)
     return fig
 
 
 def trained_right(results: Results) -> "Figure":
     """Accuracy against the total number of states, with memory and without."""
-    from ..claims.trained_trials import STATES, by_memory
-
-    found = by_memory(results)
-    sizes = [STATES * m for m in found]
     fig = figure(8.2, 3.8)
     ax = fig.subplots()
-    memory, vanilla = ([pair[i] for pair in found.values()] for i in (0, 1))
-    lines: tuple = (
+    lines: tuple[Line, ...] = (
         ("trained_attention", "memory, attention, pretrained", BLUE, "o-"),
         ("exact_attention", "memory, attention, exact", BLUE, "o--"),
         ("histogram", "memory, token counts, no model", GREEN, "s:"),
         ("majority", "memory, majority label", GREY, "-"),
     )
-    _lines(ax, sizes, memory, lines)
+    sizes = _lines(ax, lines, lambda name: with_memory(results, name), STATES)
     lines = (
         ("trained_head", "no memory, head, pretrained", ORANGE, "o-"),
         ("exact_head", "no memory, head, exact", ORANGE, "o--"),
     )
-    _lines(ax, sizes, vanilla, lines, first=2)
+    _lines(ax, lines, lambda name: same_size(results, name), STATES, first=2)
     ax.set_xlabel("states in total, |M||H|")
     ax.set_ylabel("test accuracy (%)")
     ax.set_xticks(sizes)
     ax.set_ylim(50, 102)
-    beside(ax)
+    legend_right(ax)
     return fig
 
 
@@ -98,7 +100,7 @@ def pretraining_curves(results: Results) -> "Figure":
     """Excess loss over Bayes' optimum and total variation at the mask along pretraining."""
     fig = figure(8.2, 3.2)
     axes = fig.subplots(1, 2)
-    sizes = sorted({int(r.numbers["hidden"]) for r in results.values()})
+    sizes = sorted({r.config.hidden for r in results.values()})
     colours = dict(zip(sizes, _shades(len(sizes)), strict=True))
     for ax, name, label in (
         (axes[0], "checkpoint_excess", "excess loss over the exact model (nats)"),
@@ -106,7 +108,7 @@ def pretraining_curves(results: Results) -> "Figure":
     ):
         seen = set()
         for result in results.values():
-            size = int(result.numbers["hidden"])
+            size = result.config.hidden
             ax.semilogy(
                 result.arrays["checkpoint_step"], result.arrays[name], "-", lw=1.2,
                 color=colours[size], label=None if size in seen else f"|H| = {size}",
@@ -114,7 +116,7 @@ def pretraining_curves(results: Results) -> "Figure":
             seen.add(size)
         ax.set_xlabel("steps of pretraining")
         ax.set_ylabel(label)
-    beside(axes[1])
+    legend_right(axes[1])
     return fig
 
 
@@ -128,23 +130,20 @@ def _shades(count: int) -> list:
 def excess_and_accuracy(results: Results) -> "Figure":
     """The best head's accuracy, relative to the exact model's, at every checkpoint of every run; and
     prompts on early checkpoints."""
-    from ..claims.figure_3_left import TOKENS
-
     fig = figure(8.2, 3.4)
     left, right = fig.subplots(1, 2)
-    runs = [r for r in results.values() if r.numbers["hidden"] > TOKENS]
-    sizes = sorted({int(r.numbers["hidden"]) for r in runs})
+    runs = [r for r in results.values() if r.config.hidden > TOKENS]
+    sizes = sorted({r.config.hidden for r in runs})
     colours = dict(zip(sizes, _shades(len(sizes)), strict=True))
     seen = set()
     for r in runs:
-        size = int(r.numbers["hidden"])
+        size = r.config.hidden
         gap = 100 * (r.arrays["checkpoint_best"].mean(1) - np.mean(r.numbers["exact_best"]))
         label = None if size in seen else f"|H| = {size}"
         left.plot(r.arrays["checkpoint_excess"], gap, "o", ms=3, color=colours[size], label=label)
         seen.add(size)
-        if "early_prompt" in r.numbers:
+        if at := r.config.early_prompts:
             early = r.numbers["early_prompt"]
-            at = [int(i) for i in r.numbers["early_checkpoints"]]
             excess = [*(r.arrays["checkpoint_excess"][i - 1] for i in at), r.numbers["held_out"]]
             values = 100 * np.array([*early, r.numbers["trained_prompt"][0]])
             right.plot(excess, values, "o-", ms=4, lw=0.8, color=colours[size])
@@ -162,10 +161,6 @@ def excess_and_accuracy(results: Results) -> "Figure":
 def prompt_effect(results: Results) -> "Figure":
     """How much prompts change the output, how much of it a change of prior explains, and what mass
     the states have that the label depends on."""
-    from ..claims.trained_trials import by_size
-
-    found = by_size(results)
-    sizes = sorted(found)
     fig = figure(8.2, 3.2)
     left, right = fig.subplots(1, 2)
     for ax, lines, label in (
@@ -188,7 +183,7 @@ def prompt_effect(results: Results) -> "Figure":
             "mass of the label's states (%)",
         ),
     ):
-        _lines(ax, sizes, [found[s] for s in sizes], lines)
+        _lines(ax, lines, lambda name: vanilla(results, name))
         ax.set_xlabel("hidden states |H|")
         ax.set_ylabel(label)
         ax.set_ylim(0, 100)

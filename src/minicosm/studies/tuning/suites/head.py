@@ -4,12 +4,13 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from minicosm.lab import Progress, TrialResult
-from minicosm.theory import all_sequences, sample_sequences
+from minicosm.lab import Ledger, Progress, TrialResult
+from minicosm.theory import all_sequences, both_scores, sample_sequences
 from minicosm.theory.tuning import (
     claim_b1,
     conditionally_independent_joint,
-    constant_on_duplicates,
+    duplicate_emissions,
+    equation_c1,
     linear_head_exists,
     linear_head_for_task,
     nondegenerate,
@@ -29,16 +30,15 @@ from minicosm.worlds import (
     transient_world,
 )
 
-from ...common.ledger import Ledger
-from .scores import both_scores
-from .suite import Suite
+from ..trials import Suite
 
 SHAPES = ((4, 6, 5), (3, 3, 7))  # hidden, vocab, length enumerated
 
 
 def run(config: Suite, progress: Progress) -> TrialResult:
     """Theorem 3.3 on all sequences of a short length and on sampled long ones, one task with a sign
-    and one with three classes; Claim B.1; Proposition 3.4; 3.1 + 3.2 => 3.5; prompts of all states."""
+    and one with three classes; Claim B.1; Proposition 3.4; equation C.1; 3.1 + 3.2 => 3.5, and the
+    prompt of all states."""
     ledger = Ledger()
     root = jax.random.key(config.seed)
     for i in range(config.worlds):
@@ -50,40 +50,29 @@ def run(config: Suite, progress: Progress) -> TrialResult:
         world = full_rank_world(key, hidden=hidden, vocab=vocab, sparse=sparse)
         condition = nondegenerate(world).numbers["condition"]
         mu = rng.normal(size=hidden)
-        task = PosteriorTask(mu)
-        theorem = theorem_3_3(world, task)
-        ledger.certificate("theorem-3.3", theorem.certify(length=length), condition=condition)
+        theorem = theorem_3_3(world, PosteriorTask(mu))
+        ledger.add(theorem.certify(length=length), condition=condition)
         far = theorem.certify(key=key, length=config.long, count=config.samples)
-        ledger.certificate("theorem-3.3-long", far, condition=condition)
+        ledger.add(far, "Theorem 3.3, long sequences", condition=condition)
         classes = theorem_3_3(world, PosteriorTask(rng.normal(size=(3, hidden))))
-        ledger.certificate("theorem-3.3-classes", classes.certify(length=length))
-        everyone = theorem_3_6(world, task, sources=range(hidden))
-        ledger.certificate("all-states", everyone.certify(length=length))
-        implied, cover = nondegenerate_implies_covering(world, mu)
-        ledger.add("3.1-implies-3.5", holds=implied and regular(world).holds and cover.holds)
-        sequences = all_sequences(vocab, min(length, 4))
-        ledger.add(
-            "claim-b.1",
-            error=max(claim_b1(world, sequences, shift) for shift in (1, 2, 3)),
-            sequences=3 * len(sequences),
-        )
-        ledger.add("claim-b.1-printed", error=claim_b1(world, sequences, 2, printed=True))
-        joint = conditionally_independent_joint(key, vocab, 5, hidden)
-        independence = proposition_3_4(joint)
-        ledger.add(
-            "proposition-3.4",
-            error=independence.identity,
-            recovery=independence.recovery,
-            condition=float(np.linalg.cond(joint.sum(axis=1) / joint.sum(axis=(0, 1)))),
-        )
-    ledger.picture(scores=_scores(jax.random.fold_in(root, config.worlds)))
+        ledger.add(classes.certify(length=length), "Theorem 3.3, three classes")
+        ledger.add(nondegenerate_implies_covering(world, mu))
+        everyone = theorem_3_6(world, PosteriorTask(mu), sources=range(hidden))
+        ledger.add(everyone.certify(length=length), "Theorem 3.6, all states")
+        for shift in (1, 2, 3):
+            ledger.add(claim_b1(world, all_sequences(vocab, min(length, 4)), shift))
+        ledger.add(proposition_3_4(conditionally_independent_joint(key, vocab, 5, hidden)))
+        dense = full_rank_world(key, hidden=4, vocab=4, sparse=False)
+        ledger.add(equation_c1(dense, all_sequences(4, 4)))
+    key = jax.random.fold_in(root, config.worlds)
+    ledger.picture(scores=_scores(key, config.long, config.samples))
     return ledger.result()
 
 
-def _scores(key: PRNGKeyArray) -> Float[np.ndarray, "n 2"]:
+def _scores(key: PRNGKeyArray, length: int, count: int) -> Float[np.ndarray, "n 2"]:
     """Exact and constructed scores in one world with dense emissions, both classes equally likely."""
     world = full_rank_world(key, hidden=4, vocab=6, sparse=False)
-    drawn = sample_sequences(world, key, 12, 400)
+    drawn = sample_sequences(world, key, length, count)
     with jax.enable_x64(True):
         posteriors = np.asarray(jax.vmap(lambda x: world.posterior(x).hidden[0])(drawn))
     mu = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist()).normal(size=4)
@@ -106,33 +95,29 @@ def without(config: Suite, progress: Progress) -> TrialResult:
         rng = np.random.default_rng([config.seed, i])
 
         world, mu = duplicate_columns_world(key)
-        ledger.add(
-            "duplicates",
-            condition_fails=not nondegenerate(world).holds,
-            spread=constant_on_duplicates(world, PosteriorTask(mu), 4),
-        )
+        ledger.add(duplicate_emissions(world, PosteriorTask(mu), 4))
 
         world = rank_deficient_world(key, rank=4, hidden=6, vocab=6)
         p0, p1 = np.asarray(world.p0), np.asarray(world.A) @ np.asarray(world.p0)
         inside = (np.asarray(world.W).T @ rng.normal(size=6)) * p1 / p0
         theorem = linear_head_for_task(world, PosteriorTask(inside))
-        ledger.certificate("task-inside", theorem.certify(length=5), exists=theorem.applies)
+        ledger.measure("task in the row space", exists=theorem.applies)
+        ledger.add(theorem.certify(length=5) if theorem.applies else theorem)
         found = linear_head_exists(world, rng.normal(size=6))
-        ledger.add("task-outside", exists=found.holds, residual=found.numbers["residual"])
+        residual = found.numbers["residual"]
+        ledger.measure("generic task", exists=found.holds, residual=residual)
 
         dense = full_rank_world(key, hidden=4, vocab=6, sparse=False)
         start = np.array(dense.p0)
         start[rng.integers(4)] = 0
         world = HMM(dense.A, dense.W, start / start.sum())
         theorem = theorem_3_3(world, PosteriorTask(rng.normal(size=4)), printed=False)
-        if theorem.applies:
-            regularity_fails = not regular(world).holds
-            ledger.certificate(
-                "start-with-zeros", theorem.certify(length=5), regularity_fails=regularity_fails
-            )
+        ledger.measure("start with zeros", regular=regular(world).holds)
+        run = theorem.certify(length=5) if theorem.applies else theorem
+        ledger.add(run, "Theorem 3.3, start with zeros")
 
         world, mu = transient_world(key)
         theorem = theorem_3_3(world, PosteriorTask(mu), printed=False)
         found = linear_head_exists(world, mu)
-        ledger.add("transient", applies=theorem.applies, exists=found.holds)
+        ledger.measure("transient state", applies=theorem.applies, exists=found.holds)
     return ledger.result()

@@ -3,8 +3,8 @@
 import jax
 import numpy as np
 
-from minicosm.lab import Progress, TrialResult
-from minicosm.theory import all_sequences, sample_sequences
+from minicosm.lab import Ledger, Progress, TrialResult
+from minicosm.theory import all_sequences, both_scores, sample_sequences
 from minicosm.theory.tuning import (
     binary_prompt,
     claim_d10,
@@ -15,7 +15,6 @@ from minicosm.theory.tuning import (
     lemma_d7,
     lemma_d9,
     lemma_d13,
-    position_one,
     proposition_d8,
     proposition_d11,
     recoverable_states,
@@ -24,30 +23,20 @@ from minicosm.theory.tuning import (
     theorem_d6,
     wrong_label_world,
 )
-from minicosm.theory.tuning.prompt_attention import Beta
 from minicosm.worlds import PosteriorTask, nonstationary, prompt_memory_world
 
-from ...common.ledger import Ledger
-from .scores import both_scores
-from .suite import Suite
+from ..trials import Suite
 
 # values, cells, syntax, |S*|, |M*|, length of sampled sequences
 SHAPES = ((3, 1, 3, 1, 2, 6), (3, 2, 2, 1, 2, 6))
 
-LEMMAS = {
-    "lemma-d.9": lemma_d9,
-    "claim-d.10": claim_d10,
-    "proposition-d.11": proposition_d11,
-    "claim-d.12": claim_d12,
-    "lemma-d.13": lemma_d13,
-    "claim-d.14": claim_d14,
-    "claim-d.15": claim_d15,
-}
+LEMMAS = (lemma_d9, claim_d10, proposition_d11, claim_d12, lemma_d13, claim_d14, claim_d15)
 
 
 def run(config: Suite, progress: Progress) -> TrialResult:
-    """Theorem D.6 on R and on the wider set it holds on, with the printed and the safe position
-    vector, with and without stationarity; Theorem 4.6; Propositions D.8 and D.11 and the lemmas."""
+    """Theorem D.6 on R and on the wider set it holds on, with and without stationarity; Theorem 4.6;
+    Propositions D.8 and D.11 and the lemmas; and the printed position vector `beta_1 = -2` on all
+    sequences of length four of a world in which it gives wrong labels, beside the safe one."""
     ledger = Ledger()
     root = jax.random.key(config.seed)
     for i in range(config.worlds):
@@ -63,62 +52,35 @@ def run(config: Suite, progress: Progress) -> TrialResult:
         theorem = theorem_d6(world, task)
         condition = theorem.conditions[0].numbers["condition"]
         sequences = sample_sequences(world, key, length, config.samples)
-        ledger.certificate(
-            "theorem-d.6",
-            theorem.certify(sequences=sequences),
-            condition=condition,
-            weaker=not recoverable_states(world, drawn.cell).holds,
-        )
-        ledger.certificate("wider", theorem.certify(sequences=sequences, scope="wider"))
-        printed = theorem_d6(world, task, beta="printed")
-        ledger.certificate("printed-beta", printed.certify(sequences=sequences))
+        weaker = not recoverable_states(world, drawn.cell).holds
+        ledger.add(theorem.certify(sequences=sequences), condition=condition, weaker=weaker)
+        wider = theorem.certify(sequences=sequences, scope="wider")
+        ledger.add(wider, "Theorem D.6, wider set", condition=condition)
         if cells == 1:
             one = theorem_4_6(world, task).certify(sequences=sequences)
-            ledger.certificate("theorem-4.6", one, condition=condition)
-        for name, lemma in LEMMAS.items():
-            measured = lemma(world, task, sequences)
-            details = {k.replace(" ", "_"): v for k, v in measured.details.items()}
-            ledger.add(name, error=measured.error, sequences=measured.cases, **details)
+            ledger.add(one, condition=condition)
+        for lemma in LEMMAS:
+            ledger.add(lemma(world, task, sequences))
+        ledger.add(lemma_d9(world, task, sequences, printed=True))
 
         moved = nonstationary(drawn, key)
-        repaired = theorem_d6(moved.world, task, stationary=False)
         shifted = sample_sequences(moved.world, key, length, config.samples)
-        ledger.certificate("not-stationary", repaired.certify(sequences=shifted))
-        plain = binary_prompt(moved.world, task, sequences=shifted)
-        ledger.certificate("not-stationary-printed", plain)
+        ledger.add(theorem_d6(moved.world, task, stationary=False).certify(sequences=shifted))
+        ledger.add(binary_prompt(moved.world, task, sequences=shifted))
 
-        short = all_sequences(world.vocab, 2)
-        measured = proposition_d8(world)
-        ledger.add("proposition-d.8", error=measured.error, sequences=measured.cases)
+        ledger.add(proposition_d8(world))
         between = rng.random((world.configurations, world.hidden))
         for row in (between, (between < 0.5).astype(float)):
-            measured = lemma_d7(world, row, short)
-            ledger.add("lemma-d.7", error=measured.error, sequences=measured.cases)
+            ledger.add(lemma_d7(world, row, all_sequences(world.vocab, 2)))
         if i == 0:
             states = star_states(world, drawn.cell, theorem.conditions[0].witness)
             chosen = sequences[in_scope(world, sequences, states).inside]
             ledger.picture(scores=both_scores(world, task, theorem.construction, chosen))
-    return ledger.result()
-
-
-def position(config: Suite, progress: Progress) -> TrialResult:
-    """The printed `beta_1 = -2` on one sequence of the regression world, and on all sequences of
-    length four of a world in which it gives wrong labels; the safe value beside it."""
-    ledger = Ledger()
-    drawn = wrong_label_world()
-    task = PosteriorTask(drawn.mu, "cell", cell=drawn.cell)
-    choices: tuple[Beta, ...] = ("printed", "safe")
-    for done, beta in enumerate(choices):
-        progress(done, 2, f"beta_1 {beta}")
-        one = position_one(beta)
-        ledger.add(
-            f"one-sequence-{beta}",
-            attended=list(one.attended),
-            key_scores=one.key_scores.tolist(),
-            query_key=one.query_key.tolist(),
-            values=one.values.tolist(),
-            memory=one.memory.tolist(),
-        )
-        theorem = theorem_4_6(drawn.world, task, beta=beta)
-        ledger.certificate(f"all-sequences-{beta}", theorem.certify(length=4))
+    bad = wrong_label_world()
+    task = PosteriorTask(bad.mu, "cell", cell=bad.cell)
+    for name, theorem in (
+        ("Position vector -2", theorem_4_6(bad.world, task, beta="printed")),
+        ("Position vector below every key", theorem_4_6(bad.world, task)),
+    ):
+        ledger.add(theorem.certify(length=4), name)
     return ledger.result()

@@ -1,55 +1,22 @@
-"""Slips in the printed proofs of Section 4, and what goes wrong without an assumption.
+"""Worlds in which a printed step of Section 4 goes wrong, and what goes wrong without an assumption.
 
-Theorems 4.3 and D.6 survive all of them; each function shows the printed form beside the right one.
-See also `proposition_d1` (a display that joins instead of conditioning) and `lemma_d9` (I = I^).
+Theorems 4.3 and D.6 survive all of them. See also `lemma_d9(..., printed=True)`.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from minicosm.adaptation import Classifier
-from minicosm.worlds import MemoryHMM, PosteriorTask, RecoverableWorld, position_one_world
+from minicosm.worlds import MemoryHMM, PosteriorTask, RecoverableWorld
 
-from ..theorem import Certificate
+from ..theorem import Theorem
 from .attention_head import recovering_head
-from .memory_lemmas import Measured, key_errors, observe
-from .prompt_attention import Beta, certify_prompted, prompted_head, theorem_4_6
+from .memory_lemmas import key_errors, largest, observe
+from .prompt_attention import certify_prompted, prompted_head
 from .recoverable import check_task, columns, recoverable_for
-
-
-class PositionOne(NamedTuple):
-    """One sequence of `position_one_world` under Theorem 4.6 with S* = {0}; positions from 1."""
-
-    query_key: Float[np.ndarray, " V"]  # q^T Theta^K
-    key_scores: Float[np.ndarray, " L"]  # q . Theta^K Gbar_i, before beta
-    attended: tuple[int, ...]
-    values: Float[np.ndarray, " L"]
-    score: float  # the head's
-    memory: Float[np.ndarray, " M"]  # P[M | x]
-
-
-def position_one(beta: Beta = "printed", x: Sequence[int] = (2, 0, 0)) -> PositionOne:
-    """The printed `beta_1 = -2` against the prompt's own position, on x = (c, a, a) by default.
-
-    The prompt does not reach position 1, so Gbar_1 may leave the span of the columns that theta can
-    read, and its score is not bounded by 1. Here it is 10.5, and -2 does not keep attention away.
-    """
-    world, mu, cell, star = position_one_world()
-    task = PosteriorTask(mu, "cell", cell=cell)
-    classifier = theorem_4_6(world, task, beta=beta, star=star).construction
-    o = observe(world, classifier, cell, star, np.asarray([x]))
-    head = classifier.head
-    return PositionOne(
-        head.query @ head.key,
-        o.outputs[0] @ (head.query @ head.key),
-        tuple((1 + np.flatnonzero(o.attended[0])).tolist()),
-        np.asarray(o.values[0]),
-        float(o.values[0][o.attended[0]].mean()),
-        np.asarray(o.memory[0]),
-    )
 
 
 def wrong_label_world() -> RecoverableWorld:
@@ -73,7 +40,7 @@ def wrong_label_world() -> RecoverableWorld:
 
 def binary_prompt(
     world: MemoryHMM, task: PosteriorTask, *, sequences: Int[np.ndarray, "n T"]
-) -> Certificate:
+) -> Theorem:
     """Theorem D.6's 0/1 prompt run whether or not the start is stationary (Assumption 4.4).
 
     Without stationarity the score identity is off by the factors `p_1 / p0` of the states.
@@ -83,7 +50,8 @@ def binary_prompt(
     if not found.holds:
         raise ValueError(f"{found.name} fails: {found.reason}")
     classifier = prompted_head(world, mu, cell, found.witness)
-    return certify_prompted(world, task, classifier, found.witness, sequences=sequences)
+    run = certify_prompted(world, task, classifier, found.witness, sequences=sequences)
+    return replace(run, name="Theorem D.6 with its 0/1 prompt", construction=classifier)
 
 
 def overlapping_spans(
@@ -91,7 +59,7 @@ def overlapping_spans(
     task: PosteriorTask,
     star: Sequence[int],
     sequences: Int[np.ndarray, "n T"],
-) -> Measured:
+) -> Theorem:
     """Claim D.3 for a set S* that need not be recoverable: how far the keys are from the truth.
 
     If a column of H* is in the span of the others (Assumption 4.2 fails), no linear map separates
@@ -102,4 +70,4 @@ def overlapping_spans(
     o = observe(world, Classifier(head), cell, star, sequences)
     everywhere = np.broadcast_to(o.possible[:, None], o.context.shape)
     parts = key_errors(world, o, cell, star, everywhere)
-    return Measured(max(parts.values()), int(everywhere.sum()), parts)
+    return largest("Claim D.3 with overlapping spans", parts, int(everywhere.sum()))

@@ -20,6 +20,7 @@ from minicosm.theory.tuning import (
     regular,
     separable_prompt,
     separable_prompt_head,
+    shorter_prompt,
     theorem_3_3,
     theorem_3_6,
 )
@@ -63,7 +64,7 @@ def sparse_world(seed, hidden=6, vocab=4):
 
 def test_the_search_agrees_with_all_subsets():
     found = 0
-    for seed in range(400):
+    for seed in range(150):
         world, mu = sparse_world(seed)
         condition = covering(world, mu)
         assert condition.numbers["exact"]
@@ -75,7 +76,7 @@ def test_the_search_agrees_with_all_subsets():
             found += 1
         else:
             assert condition.reason
-    assert 100 < found < 300
+    assert 35 < found < 115
 
 
 def test_the_numeric_search_agrees_with_all_subsets():
@@ -108,7 +109,7 @@ def test_an_unreachable_relevant_state_is_named():
     assert theorem_3_6(world, PosteriorTask(np.array([0, 0, 1.0, 0, 0, -1]))).construction is None
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_score_identity_against_path_sums(seed):
     world, mu, _, _ = covered_world(jax.random.key(seed), hidden=4, vocab=3, star=2)
     classifier = theorem_3_6(world, PosteriorTask(mu)).construction
@@ -127,9 +128,9 @@ def test_the_score_identity_against_path_sums(seed):
     assert possible > 3
 
 
-def test_two_hundred_random_worlds():
+def test_many_random_worlds():
     worst, compared, excluded = 0.0, 0, 0
-    for seed in range(200):
+    for seed in range(80):
         world, mu, _, _ = covered_world(
             jax.random.key(seed), hidden=7, vocab=4, star=3, sources=1 + seed % 2
         )
@@ -137,13 +138,13 @@ def test_two_hundred_random_worlds():
         assert theorem.applies
         certificate = theorem.certify(length=4)
         details = certificate.details
-        assert certificate.disagreements == 0
+        assert certificate.details["disagreements"] == 0
         assert details["largest output when excluded"] == 0
         assert details["zero scores"] == details["zero scores kept"]
-        worst = max(worst, certificate.largest_error)
-        compared += certificate.compared
+        worst = max(worst, certificate.error)
+        compared += certificate.details["compared"]
         excluded += details["excluded by the prompt"]
-    assert worst < 1e-11 and compared > 10_000 and excluded > 100
+    assert worst < 1e-11 and compared > 4_000 and excluded > 40
 
 
 def test_several_classes_share_one_prompt():
@@ -153,19 +154,18 @@ def test_several_classes_share_one_prompt():
         mu[:, list(star)] = np.random.default_rng(seed).normal(size=(3, 3))
         mu[0, star[0]] = 0
         certificate = theorem_3_6(world, PosteriorTask(mu)).certify(length=4)
-        assert certificate.disagreements == 0 and certificate.largest_error < 1e-11
+        assert certificate.details["disagreements"] == 0 and certificate.error < 1e-11
 
 
 def test_a_prompt_of_ones_is_theorem_3_3_one_position_later():
     for seed in range(5):
         world = full_rank_world(jax.random.key(seed), hidden=4, vocab=5)
         mu = np.random.default_rng(seed).normal(size=4)
-        implied, condition = nondegenerate_implies_covering(world, mu)
-        assert implied and condition.witness.star == (0, 1, 2, 3)
+        assert nondegenerate_implies_covering(world, mu).holds
         task = PosteriorTask(mu)
         prompted = theorem_3_6(world, task, sources=range(4))
         np.testing.assert_array_equal(prompted.construction.prompt.parameters, np.ones((1, 4)))
-        assert prompted.certify(length=4).disagreements == 0
+        assert prompted.certify(length=4).details["disagreements"] == 0
         # Started one step later, p1 takes the place of p0 up to the task's own weights.
         later = HMM(world.A, world.W, world.A @ world.p0)
         shifted = PosteriorTask(mu * world.p0 / (world.A @ world.p0))
@@ -176,7 +176,7 @@ def test_a_prompt_of_ones_is_theorem_3_3_one_position_later():
 def test_a_task_about_nothing_needs_no_states():
     world = uncovered_world(jax.random.key(0), hidden=7, vocab=4)
     certificate = theorem_3_6(world, PosteriorTask(np.zeros(7))).certify(length=4)
-    assert certificate.details["zero scores kept"] == certificate.sequences == 256
+    assert certificate.details["zero scores kept"] == certificate.details["sequences"] == 256
 
 
 def test_given_sources_are_tested_as_they_are():
@@ -215,7 +215,7 @@ def separates(world, mu):
 
 def test_a_prompt_exists_exactly_where_a_head_separates_the_laws():
     solved = 0
-    for seed in range(60):
+    for seed in range(30):
         world, mu = gated_world(seed)
         theorem = separable_prompt_head(world, PosteriorTask(mu))
         assert theorem.applies == separates(world, mu)
@@ -226,22 +226,22 @@ def test_a_prompt_exists_exactly_where_a_head_separates_the_laws():
                 (world.W.T @ b) * reached(world, u), mu * world.p0, atol=1e-10
             )
             certificate = theorem.certify(length=4)
-            assert certificate.disagreements == 0 and certificate.largest_error < 1e-9
+            assert certificate.details["disagreements"] == 0 and certificate.error < 1e-9
             solved += 1
-    assert 10 < solved < 60
+    assert 5 < solved < 30
 
 
 def test_separability_is_weaker_than_covering():
     world, mu = separable_world()
     assert regular(world).holds and not covering(world, mu).holds
     certificate = separable_prompt_head(world, PosteriorTask(mu)).certify(length=4)
-    assert certificate.disagreements == 0 and certificate.largest_error < 1e-12
+    assert certificate.details["disagreements"] == 0 and certificate.error < 1e-12
     other = separable_world(separable=False)
     condition = separable_prompt(other.world, other.mu)
     assert not condition.holds and condition.numbers["exact"]
     both = np.stack([mu, 0.3 * mu, -mu])  # rows that one prompt can serve together
     certificate = separable_prompt_head(world, PosteriorTask(both)).certify(length=4)
-    assert certificate.disagreements == 0 and certificate.largest_error < 1e-12
+    assert certificate.details["disagreements"] == 0 and certificate.error < 1e-12
     assert not separable_prompt(world, np.stack([mu, other.mu])).holds
 
 
@@ -261,14 +261,14 @@ def test_one_row_does_what_twenty_do(seed, zeros):
     world = full_rank_world(jax.random.key(seed), hidden=4, vocab=5)
     rows = rng.random((20, 4)) * (rng.random((20, 4)) >= zeros)
     shorter = prompt_length_is_irrelevant(world, rows, rng.integers(0, 5, size=(32, 4)))
-    assert shorter.error < 1e-12
-    assert shorter.row.min() >= 0 and shorter.row.max() <= 1
+    assert shorter.holds and shorter.error < 1e-12
+    assert shorter.construction.min() >= 0 and shorter.construction.max() <= 1
 
 
 def test_a_long_prompt_against_path_sums():
     world = full_rank_world(jax.random.key(4), hidden=3, vocab=3)
     rows = np.random.default_rng(4).random((3, 3))
-    row = prompt_length_is_irrelevant(world, rows, all_sequences(3, 2)).row
+    row = shorter_prompt(world, rows)
     for x in all_sequences(3, 2).tolist():
         long, _ = output(world, [*rows.tolist(), None, *x], 3)
         short, _ = output(world, [row.tolist(), None, *x], 1)

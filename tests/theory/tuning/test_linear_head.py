@@ -8,8 +8,7 @@ from path_sums import output, start_score
 from minicosm.theory import all_sequences
 from minicosm.theory.tuning import (
     best_linear_head,
-    constant_on_duplicates,
-    full_row_rank_counterexample,
+    duplicate_emissions,
     linear_head_exists,
     linear_head_for_task,
     nondegenerate,
@@ -32,7 +31,7 @@ def random_mu(seed, *shape):
     return np.random.default_rng(seed).normal(size=shape)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_score_identity_against_path_sums(seed):
     world = full_rank_world(jax.random.key(seed), hidden=3, vocab=4)
     mu = random_mu(seed, 3)
@@ -48,31 +47,31 @@ def test_the_score_identity_against_path_sums(seed):
     assert checked > 4
 
 
-def test_two_hundred_random_worlds():
+def test_many_random_worlds():
     worst, compared = 0.0, 0
-    for seed in range(200):
+    for seed in range(80):
         world = full_rank_world(jax.random.key(seed), hidden=4, vocab=5, sparse=seed % 3 > 0)
         certificate = theorem_3_3(world, PosteriorTask(random_mu(seed, 4))).certify(length=4)
-        assert certificate.disagreements == 0
-        worst = max(worst, certificate.largest_error)
-        compared += certificate.compared
-    assert worst < 1e-11 and compared > 10_000
+        assert certificate.details["disagreements"] == 0
+        worst = max(worst, certificate.error)
+        compared += certificate.details["compared"]
+    assert worst < 1e-11 and compared > 4_000
 
 
 def test_several_classes():
     for seed in range(5):
         world = full_rank_world(jax.random.key(seed), hidden=4, vocab=5)
         certificate = theorem_3_3(world, PosteriorTask(random_mu(seed, 3, 4))).certify(length=4)
-        assert certificate.disagreements == 0 and certificate.largest_error < 1e-11
+        assert certificate.details["disagreements"] == 0 and certificate.error < 1e-11
 
 
 @pytest.mark.parametrize("mu", [1.0, -1.0, 0.0])
 def test_one_state_and_one_token(mu):
     world = HMM(np.ones((1, 1)), np.array([[0.25], [0.75]]), np.ones(1))
     certificate = theorem_3_3(world, PosteriorTask(np.array([mu]))).certify(length=1)
-    assert certificate.sequences == 2 and certificate.skipped == 0
-    assert certificate.largest_error < 1e-15 and certificate.disagreements == 0
-    assert certificate.compared == (2 if mu else 0)
+    assert certificate.details["sequences"] == 2 and certificate.details["skipped"] == 0
+    assert certificate.error < 1e-15 and certificate.details["disagreements"] == 0
+    assert certificate.details["compared"] == (2 if mu else 0)
     assert certificate.details["zero scores kept"] == (0 if mu else 2)
 
 
@@ -84,7 +83,8 @@ def test_equal_columns_leave_nothing_to_read():
         assert not theorem.applies and theorem.construction is None
         (failed,) = theorem.failed()
         assert failed.numbers["rank"] == 3 and failed.numbers["condition"] == np.inf
-        assert constant_on_duplicates(world, task, 3) < 1e-12
+        constant = duplicate_emissions(world, task, 3)
+        assert constant.holds and constant.error < 1e-12
         with pytest.raises(ValueError, match="W has rank 3 and 4 columns"):
             theorem.certify(length=3)
 
@@ -106,7 +106,7 @@ def test_without_full_support_the_theorem_needs_only_that_the_start_recurs():
         world, task = HMM(A, world.W, p0), PosteriorTask(random_mu(seed, 4))
         assert theorem_3_3(world, task).construction is None
         certificate = theorem_3_3(world, task, printed=False).certify(length=4)
-        assert certificate.disagreements == 0 and certificate.largest_error < 1e-11
+        assert certificate.details["disagreements"] == 0 and certificate.error < 1e-11
 
 
 def test_a_transient_state_leaves_no_trace():
@@ -117,7 +117,7 @@ def test_a_transient_state_leaves_no_trace():
     # A task that does not ask about the transient state still has its head.
     mu = np.array([0, 0, 1.0, -1.0, 0.5])
     certificate = linear_head_for_task(world, PosteriorTask(mu)).certify(length=4)
-    assert certificate.disagreements == 0 and certificate.largest_error < 1e-11
+    assert certificate.details["disagreements"] == 0 and certificate.error < 1e-11
     assert certificate.details["impossible when shifted"] > 0
 
 
@@ -143,7 +143,7 @@ def test_a_task_in_the_row_space_has_a_head_in_a_degenerate_world():
         inside = world.W.T @ random_mu(seed, 5) * p1 / world.p0
         theorem = linear_head_for_task(world, PosteriorTask(inside))
         certificate = theorem.certify(length=4)
-        assert certificate.disagreements == 0 and certificate.largest_error < 1e-10
+        assert certificate.details["disagreements"] == 0 and certificate.error < 1e-10
         assert not linear_head_exists(world, random_mu(seed + 100, 5)).holds
 
 
@@ -157,14 +157,24 @@ def test_labels_may_be_right_where_the_score_identity_fails():
 
 
 def test_full_row_rank_is_not_enough():
-    example = full_row_rank_counterexample()
-    assert example.row_rank == example.world.vocab and example.column_rank < example.world.hidden
-    mu = example.task.mu.tolist()
-    laws = [output(example.world, [None, *x], 0)[0] for x in (example.first, example.second)]
-    scores = [start_score(example.world, mu, x)[0] for x in (example.first, example.second)]
-    assert laws[0] == pytest.approx(laws[1], abs=1e-14)
-    assert scores[0] > 0.3 and scores[1] < -0.3
-    assert scores == pytest.approx(example.scores)
+    """The proof of Theorem 3.3 prints row rank. Here W has full row rank, and two sequences with the
+    same output have scores of opposite signs, so that no head works. The pairs {0, 1} and {2, 3} emit
+    one law each and are entered alike from everywhere; 0 and 2 go mostly into {0, 1}, 1 and 3 into
+    {2, 3}, and mu asks which."""
+    W = np.array([[0.8, 0.3], [0.2, 0.7]])[:, [0, 0, 1, 1]]
+    into = np.array([[0.9, 0.1, 0.9, 0.1], [0.1, 0.9, 0.1, 0.9]])
+    world, mu = HMM(np.repeat(into / 2, 2, axis=0), W, np.full(4, 0.25)), [1.0, -1.0, 1.0, -1.0]
+    assert np.linalg.matrix_rank(W) == world.vocab == 2
+    laws, scores = zip(
+        *(
+            (output(world, [None, *x], 0)[0], start_score(world, mu, x)[0])
+            for x in all_sequences(2, 3).tolist()
+        ),
+        strict=True,
+    )
+    gaps = np.abs(np.array(laws)[:, None] - np.array(laws)[None]).max(axis=2)
+    opposite = np.greater.outer(scores, np.full(8, 0.3)) & np.less(scores, -0.3)
+    assert gaps[opposite].min() < 1e-14
 
 
 def test_the_best_head_loses_with_the_rank():

@@ -1,0 +1,338 @@
+"""Figure 3 on pretrained Transformers, beside the exact models of the same worlds."""
+
+import numpy as np
+
+from minicosm.lab import (
+    Estimate,
+    Outcome,
+    Results,
+    all_above,
+    all_below,
+    all_of,
+    paired,
+    percent,
+    unpaired,
+)
+
+from ..figures import trained as figures
+from ..readings import accuracy_table, differences, pooled, same_size, vanilla, with_memory
+from ..study import PAPER, STUDY
+from ..trials import STATES, TOKENS, trained_left, trained_right
+
+LEFT, RIGHT = f"{PAPER}, Figure 3 (left)", f"{PAPER}, Figure 3 (right)"
+TV_LIMITS = {8: 0.15, 25: 0.2}
+SAME = "the 95% interval over worlds of the paired difference lies above 0"
+DECIDES = f"{SAME}: holds; below 0 at some: fails; otherwise undecided."
+
+COLUMNS = {
+    "majority": "majority",
+    "trained_head": "head",
+    "trained_best": "best head",
+    "trained_prompt": "prompt",
+    "fine_tuned": "all weights",
+    "exact_head": "exact, head",
+    "exact_best": "exact, best head",
+    "exact_prompt": "exact, prompt",
+    "first_tokens": "5 tokens",
+    "histogram": "counts",
+    "posterior": "posterior",
+}
+
+
+@STUDY.claim(
+    id="tuning/trained-prompt-beats-head",
+    title="On pretrained models, prompt tuning beats head tuning when states outnumber tokens",
+    source=LEFT,
+    statement=(
+        "On Transformers pretrained by masked prediction in worlds with more states than tokens, a soft "
+        "prompt of 20 rows with a linear head has a higher test accuracy than a linear head alone."
+    ),
+    criterion=f"At every |H| > 10 {DECIDES}",
+    trials=trained_left,
+    kind="figure",
+    figure=figures.trained_left,
+)
+def prompt_beats_head(results: Results) -> Outcome:
+    table = accuracy_table(
+        "Test accuracy, per cent; distance to the exact model",
+        "|H|",
+        {label: vanilla(results, name) for name, label in COLUMNS.items()},
+        {
+            "TV at the mask": vanilla(results, "mask_tv"),
+            "excess, nats": vanilla(results, "held_out"),
+        },
+        "Means over worlds with 95% intervals; the tasks of a world are averaged first. “Best head” is "
+        "logistic regression to convergence. The last three accuracies are regressions without a "
+        "language model: on five tokens, on token counts, on the exact posterior of the state.",
+    )
+    gains = differences(results, "trained_prompt", "trained_head")
+    return all_of(all_above("gain in points", gains), tables=(table,))
+
+
+@STUDY.claim(
+    id="tuning/trained-prompt-beats-head-everywhere",
+    title="On pretrained models, prompt tuning beats head tuning from 8 states on",
+    source=f"{LEFT} and Section 5",
+    statement="The improvement is there at every hidden size from 8 on.",
+    criterion=f"At every |H| >= 8 {DECIDES}",
+    trials=trained_left,
+    kind="figure",
+)
+def everywhere(results: Results) -> Outcome:
+    gains = differences(results, "trained_prompt", "trained_head", least=8)
+    return all_above("gain in points", gains)
+
+
+@STUDY.claim(
+    id="tuning/trained-prompt-beats-best-head",
+    title="On pretrained models, prompt tuning beats every linear head",
+    source="our own, on the setting of Figure 3 (left)",
+    statement=(
+        "With more states than tokens the tuned prompt is also more accurate than the best linear head, "
+        "found by logistic regression to convergence: the gain is not one of optimisation."
+    ),
+    criterion=f"At every |H| > 10 {DECIDES}",
+    trials=trained_left,
+    kind="experiment",
+)
+def beats_best(results: Results) -> Outcome:
+    return all_above("gain in points", differences(results, "trained_prompt", "trained_best"))
+
+
+@STUDY.claim(
+    id="tuning/trained-head-declines",
+    title="On pretrained models, head tuning gets worse with the number of states",
+    source=LEFT,
+    statement="Head tuning is less accurate with more states than tokens than with 4 or 8 states.",
+    criterion="Welch's 95% interval of the difference of means over worlds lies above 0 (below: fails).",
+    trials=trained_left,
+    kind="figure",
+)
+def head_declines(results: Results) -> Outcome:
+    heads = vanilla(results, "trained_head")
+    few, many = pooled(heads, 0, 8), pooled(heads)
+    return all_of(
+        all_above("drop in points", unpaired(few, many)),
+        numbers={"few states": percent(few), "many states": percent(many)},
+    )
+
+
+@STUDY.claim(
+    id="tuning/trained-close-to-exact",
+    title="Small pretrained models come close to the exact conditional at the mask",
+    source="reference values for Figure 3 (left) on small models",
+    statement=(
+        "The mean total variation between the model's law at the mask and the exact conditional is "
+        "below 0.15 at 8 states and below 0.2 at 25."
+    ),
+    criterion=(
+        "The 95% interval over worlds lies below the limit at the sizes of these that were run: holds; "
+        "above at one: fails; otherwise undecided."
+    ),
+    trials=trained_left,
+    kind="experiment",
+    figure=figures.pretraining_curves,
+)
+def close(results: Results) -> Outcome:
+    distances, excess = vanilla(results, "mask_tv"), vanilla(results, "held_out")
+    parts = [
+        all_below(f"total variation, |H|={size}", Estimate.of(distances[size]), limit)
+        for size, limit in TV_LIMITS.items()
+        if size in distances
+    ]
+    shown = {f"excess in nats, |H|={size}": Estimate.of(v) for size, v in excess.items()}
+    return all_of(*parts, numbers=shown)
+
+
+@STUDY.claim(
+    id="tuning/trained-head-beats-majority",
+    title="On pretrained models, head tuning beats the majority label at 25 and 30 states",
+    source="control for Figure 3 (left)",
+    statement=(
+        "At 25 and 30 states a tuned head on a small pretrained model is more accurate than always "
+        "answering the more frequent label, which the published head accuracies are not."
+    ),
+    criterion=f"At every |H| >= 25 {DECIDES}",
+    trials=trained_left,
+    kind="control",
+)
+def beats_majority(results: Results) -> Outcome:
+    return all_above("head - majority", differences(results, "trained_head", "majority", 25))
+
+
+@STUDY.claim(
+    id="tuning/trained-better-models-better-heads",
+    title="The lower the excess loss of a checkpoint, the better the best head on it",
+    source="our own; pretraining quality against downstream accuracy",
+    statement=(
+        "Along the checkpoints of a pretraining run with more states than tokens, the test accuracy of "
+        "the best linear head rises as the excess loss falls."
+    ),
+    criterion=(
+        "The 95% interval over worlds of Spearman's correlation between excess loss and accuracy lies "
+        "below 0: holds; above: fails; otherwise undecided."
+    ),
+    trials=trained_left,
+    kind="experiment",
+    figure=figures.excess_and_accuracy,
+)
+def better_models(results: Results) -> Outcome:
+    from scipy.stats import rankdata
+
+    def spearman(x: np.ndarray, y: np.ndarray) -> float:
+        a, b = (rankdata(v) - (len(v) + 1) / 2 for v in (x, y))
+        size = float(np.sqrt((a @ a) * (b @ b)))
+        return 0.0 if size == 0 else float(a @ b) / size
+
+    runs = [r for r in results.values() if r.config.hidden > TOKENS]
+    found = [
+        spearman(r.arrays["checkpoint_excess"], r.arrays["checkpoint_best"].mean(1)) for r in runs
+    ]
+    early = [
+        r.numbers["trained_prompt"][0] - np.array(r.numbers["early_prompt"])
+        for r in runs
+        if r.config.early_prompts
+    ]
+    shown = {
+        f"prompt, end - {when} early checkpoint, points": percent([gap[i] for gap in early])
+        for i, when in enumerate(("first", "second"))
+        if early
+    }
+    return all_of(all_below("correlation", Estimate.of(found)), numbers=shown)
+
+
+@STUDY.claim(
+    id="tuning/trained-prompt-shifts-the-prior",
+    title="What a trained prompt does is mostly a change of the prior of the hidden state",
+    source=f"{PAPER}, Lemma C.2, asked of trained models",
+    statement=(
+        "The exact model with another law of H_1 reproduces more than half of what a prompt changes in a "
+        "pretrained model's output at the mask (total variation, mean over sequences)."
+    ),
+    criterion=(
+        "The 95% interval over worlds with |H| > 10 of `1 - misfit / change` lies above 1/2: holds; "
+        "below: fails; otherwise undecided."
+    ),
+    trials=trained_left,
+    kind="experiment",
+    figure=figures.prompt_effect,
+)
+def prior_shift(results: Results) -> Outcome:
+    change, misfit, bare = (
+        np.array(pooled(vanilla(results, name)))
+        for name in ("prompt_change", "prompt_misfit", "bare_misfit")
+    )
+    return all_of(
+        all_above("share explained", Estimate.of(1 - misfit / change), 0.5),
+        numbers={
+            "change (total variation)": Estimate.of(change),
+            "misfit with the prompt": Estimate.of(misfit),
+            "misfit without it": Estimate.of(bare),
+        },
+        remark="The misfit includes what the pretrained model gets wrong without any prompt.",
+    )
+
+
+@STUDY.claim(
+    id="tuning/trained-prompt-keeps-what-matters",
+    title="A trained prompt moves the posterior to the states that the label depends on",
+    source=f"{PAPER}, Theorem 3.6, asked of trained models",
+    statement=(
+        "As the theorem's prompt does, a prompt trained on a pretrained model raises the posterior mass "
+        "(with the prior that fits its effect best) of the states on which the label depends."
+    ),
+    criterion=(
+        "The 95% interval over worlds with |H| > 10 of the rise lies above 0: holds; below: fails; "
+        "otherwise undecided."
+    ),
+    trials=trained_left,
+    kind="experiment",
+)
+def keeps_what_matters(results: Results) -> Outcome:
+    before, after, exact = (
+        pooled(vanilla(results, f"relevant_{name}")) for name in ("before", "after", "exact")
+    )
+    return all_of(
+        all_above("rise in points", paired(after, before)),
+        numbers={
+            "rise on the exact model": paired(exact, before),
+            "mass before": percent(before),
+            "mass after": percent(after),
+        },
+    )
+
+
+# -- Figure 3, right --------------------------------------------------------------------------
+
+MEMORY_COLUMNS = {
+    "majority": "majority",
+    "trained_attention": "attention",
+    "trained_mean": "mean law + LR",
+    "trained_best": "best head at the mask",
+    "exact_attention": "exact, attention",
+    "exact_mean": "exact, mean law + LR",
+    "first_tokens": "5 tokens",
+    "histogram": "counts",
+    "posterior": "posterior",
+}
+
+
+@STUDY.claim(
+    id="tuning/trained-attention",
+    title="On pretrained models of worlds with memory an attention head is nearly always right",
+    source=RIGHT,
+    statement=(
+        "On Transformers pretrained in worlds with memory (4 states, 2 to 7 memory values) a tuned "
+        "attention head has a test accuracy of at least 95% at every memory size."
+    ),
+    criterion=(
+        "The 95% interval over worlds of the mean accuracy lies above 95% at every |M|: holds; below at "
+        "some: fails; otherwise undecided."
+    ),
+    trials=trained_right,
+    kind="figure",
+    figure=figures.trained_right,
+)
+def near_perfect(results: Results) -> Outcome:
+    table = accuracy_table(
+        "Test accuracy, per cent; distance to the exact model",
+        "|M|",
+        {label: with_memory(results, name) for name, label in MEMORY_COLUMNS.items()}
+        | {
+            "no memory, head": same_size(results, "trained_head"),
+            "no memory, exact head": same_size(results, "exact_head"),
+        },
+        {
+            "TV at the mask": with_memory(results, "mask_tv"),
+            "excess, nats": with_memory(results, "held_out"),
+        },
+        "Means over worlds with 95% intervals; the tasks of a world are averaged first. “No memory” is "
+        "a vanilla HMM with 4|M| states and a tuned linear head.",
+    )
+    found = {f"|M|={m}": percent(v) for m, v in with_memory(results, "trained_attention").items()}
+    return all_of(all_above("accuracy", found, 95), tables=(table,))
+
+
+@STUDY.claim(
+    id="tuning/trained-memory-beats-vanilla",
+    title="On pretrained models, worlds with memory are easier than vanilla worlds of the same size",
+    source=RIGHT,
+    statement=(
+        "At 12 and more states in total, an attention head on a model pretrained with memory is more "
+        "accurate than a linear head on one pretrained in a vanilla world with as many states."
+    ),
+    criterion="Welch's 95% interval of the difference lies above 0 at every size >= 12 (below: fails).",
+    trials=trained_right,
+    kind="figure",
+)
+def beats_vanilla(results: Results) -> Outcome:
+    alone = same_size(results, "trained_head")
+    found = {
+        f"{STATES * m} states": unpaired(values, alone[m])
+        for m, values in with_memory(results, "trained_attention").items()
+        if STATES * m >= 12
+    }
+    return all_of(
+        all_above("difference in points", found),
+        remark="The two tasks differ: the memory is read from all positions, H_1 from its neighbours.",
+    )

@@ -1,0 +1,357 @@
+"""What the claims run, and how much of it at each profile: options are the fields of configurations."""
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from minicosm.lab import Trial, sized
+
+SIZES = (4, 8, 10, 15, 25, 30)  # hidden states in Figure 3, left
+MEMORY = (2, 3, 5, 7)  # memory values in Figure 3, right
+TOKENS = 10
+STATES = 4  # of a world with memory
+
+
+def _different(name: str, values: tuple[int, ...]) -> None:
+    if not values or min(values) < 2 or len(set(values)) < len(values):
+        given = ",".join(map(str, values))
+        raise ValueError(f"{name} is {given}; it must be different whole numbers of at least 2")
+
+
+# -- suites: statements on random worlds ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Suite:
+    """How much a suite runs: random worlds of the first `shapes` sizes it knows (every size compiles
+    anew), and for each also `samples` sequences of `long` tokens."""
+
+    seed: int
+    worlds: int
+    shapes: int = 2
+    long: int = 64
+    samples: int = 128
+
+
+def _worlds(factor: int = 1) -> dict[str, dict[str, int]]:
+    return {
+        "smoke": {"worlds": 4 * factor, "shapes": 1},
+        "laptop": {"worlds": 200 * factor},
+        "paper": {"worlds": 1000 * factor},
+    }
+
+
+@sized(Suite, **_worlds())
+def head(config: Suite) -> dict[str, Trial]:
+    from .suites import head
+
+    return {"suite": Trial(head.run, config)}
+
+
+@sized(Suite, **_worlds())
+def without(config: Suite) -> dict[str, Trial]:
+    from .suites import head
+
+    return {"suite": Trial(head.without, config)}
+
+
+@sized(Suite, **_worlds())
+def prompt(config: Suite) -> dict[str, Trial]:
+    from .suites import prompt
+
+    return {"suite": Trial(prompt.run, config)}
+
+
+@sized(Suite, **_worlds(2))
+def covering_search(config: Suite) -> dict[str, Trial]:
+    from .suites import search
+
+    return {"suite": Trial(search.covering_sets, config)}
+
+
+@sized(Suite, **_worlds())
+def memory(config: Suite) -> dict[str, Trial]:
+    from .suites import memory
+
+    return {"suite": Trial(memory.run, config)}
+
+
+@sized(Suite, **_worlds(3))
+def recoverable_search(config: Suite) -> dict[str, Trial]:
+    from .suites import search
+
+    return {"suite": Trial(search.recoverable_sets, config)}
+
+
+@sized(Suite, **_worlds(2))
+def prompted(config: Suite) -> dict[str, Trial]:
+    from .suites import prompted
+
+    return {"suite": Trial(prompted.run, config)}
+
+
+# -- Figure 3 on exact models -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How much is drawn and how long heads and prompts are trained in the worlds of one size."""
+
+    seed: int = 0
+    worlds: int = 20
+    length: int = 129
+    train: int = 5000
+    validation: int = 500
+    test: int = 1000
+    steps: int = 4000
+    warmup: int = 500
+
+
+@dataclass(frozen=True)
+class OracleHeads(Simulation):
+    """One size of world. Without `prompts` only the heads are trained (memory comparators)."""
+
+    hidden: int = 8
+    vocab: int = TOKENS
+    batch: int = 128
+    rate: float = 0.01
+    hot_rates: tuple[float, float] = (0.05, 0.3)
+    prompt_length: int = 20
+    prompts: bool = True
+
+
+@dataclass(frozen=True)
+class OracleMemory(Simulation):
+    """One size of memory."""
+
+    memory: int = 2
+    hidden: int = STATES
+    vocab: int = TOKENS
+    batch: int = 128
+    rates: tuple[float, float, float] = (0.01, 0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class ExactLeft(Simulation):
+    """Figure 3, left: vanilla worlds of every size."""
+
+    sizes: tuple[int, ...] = SIZES
+
+    def __post_init__(self) -> None:
+        _different("sizes", self.sizes)
+
+
+@dataclass(frozen=True)
+class ExactRight(ExactLeft):
+    """Figure 3, right: worlds with memory, and vanilla worlds with as many states in total. Those whose
+    size is among `sizes` are the trials of the left figure."""
+
+    memory: tuple[int, ...] = MEMORY
+
+
+def _exact(config: ExactLeft) -> dict[str, Any]:
+    return {f.name: getattr(config, f.name) for f in fields(Simulation)}
+
+
+_FEW: dict[str, Any] = {
+    "sizes": (12,), "worlds": 3, "length": 17, "train": 500, "validation": 50, "test": 200,
+    "steps": 200, "warmup": 20,
+}  # fmt: skip
+
+
+@sized(ExactLeft, smoke=_FEW, laptop={}, paper={})
+def exact_left(config: ExactLeft) -> dict[str, Trial]:
+    from .experiments import oracle_heads
+
+    return {
+        f"|H|={hidden}": Trial(oracle_heads.run, OracleHeads(hidden=hidden, **_exact(config)))
+        for hidden in config.sizes
+    }
+
+
+@sized(ExactRight, smoke={**_FEW, "memory": (3,)}, laptop={}, paper={})
+def exact_right(config: ExactRight) -> dict[str, Trial]:
+    from .experiments import oracle_heads, oracle_memory
+
+    _different("memory", config.memory)
+    found = {}
+    for memory in config.memory:
+        given = OracleMemory(memory=memory, **_exact(config))
+        found[f"|M|={memory}"] = Trial(oracle_memory.run, given)
+        total = STATES * memory
+        vanilla = OracleHeads(hidden=total, prompts=total in config.sizes, **_exact(config))
+        found[f"|H|={total}"] = Trial(oracle_heads.run, vanilla)
+    return found
+
+
+# -- Figure 3 on pretrained models ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pretraining:
+    """One recipe for all worlds, chosen by its excess loss alone; see docs/pretraining-recipes.md."""
+
+    layers: int = 2
+    width: int = 64
+    heads: int = 4
+    norm: Literal["pre", "post"] = "pre"
+    positions: Literal["rotary", "learned"] = "rotary"
+    rotary_base: float = 100.0
+    max_length: int = 512
+    dropout: float = 0.0
+    rate: float = 0.3
+    corruption: Literal["mask", "bert"] = "mask"
+    exact: bool = True
+    steps: int = 3000
+    batch: int = 8
+    length: int = 128
+    optimiser: Literal["adamw", "muon"] = "muon"
+    peak: float = 0.02
+    rest: float = 5e-3
+    """Muon's rate for what is no matrix of a layer."""
+    warmup: int = 100
+    decay: Literal["linear", "cosine"] = "cosine"
+    documents: int = 0
+    """Documents of a fixed corpus; 0: every sequence is new."""
+    document_length: int = 10_240
+    checkpoints: int = 6
+    """How many times the model is measured on the way."""
+
+
+PAPER_RATE = 0.05
+# The paper's own sizes; BERT-base with 6 layers.
+PAPER_RECIPE = Pretraining(
+    layers=6, width=768, heads=12, norm="post", positions="learned", dropout=0.1, rate=PAPER_RATE,
+    corruption="bert", exact=False, steps=37_500, batch=8, length=512, optimiser="adamw",
+    peak=1e-5, warmup=500, decay="linear", documents=5000, checkpoints=50,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How heads and prompts are trained, and on how many examples."""
+
+    length: int = 129
+    train: int = 5000
+    validation: int = 500
+    test: int = 1000
+    head_steps: int = 4000
+    head_warmup: int = 500
+    head_batch: int = 128
+    head_rate: float = 0.01
+    prompt_length: int = 20
+    prompt_steps: int = 1000
+    prompt_warmup: int = 100
+    prompt_batch: int = 16
+    prompt_rate: float = 0.01
+    fine_steps: int = 300
+    fine_batch: int = 16
+    fine_rate: float = 1e-3
+
+
+@dataclass(frozen=True)
+class TrainedTuning:
+    """One world, its pretrained model and `tasks` tasks. With `memory` the world has a memory of that
+    many values and heads attend to all positions; otherwise `prompts` says whether to tune prompts
+    and the whole model as well. `member` counts the worlds of one size."""
+
+    hidden: int = 8
+    memory: int = 0
+    vocab: int = TOKENS
+    member: int = 0
+    seed: int = 0
+    tasks: int = 3
+    prompts: bool = True
+    early_prompts: tuple[int, ...] = ()
+    """Checkpoints, counted from 1, on which the prompt of the first task is tuned as well."""
+    pretraining: Pretraining = field(default_factory=Pretraining)
+    tuning: Tuning = field(default_factory=Tuning)
+
+
+@dataclass(frozen=True)
+class TrainedLeft:
+    """Figure 3, left: `pretrainings` vanilla worlds of every size. `steps` are those of pretraining; at
+    the sizes `early`, prompts are tuned on two early checkpoints as well."""
+
+    seed: int
+    sizes: tuple[int, ...] = SIZES
+    pretrainings: int = 5
+    tasks: int = 3
+    steps: int = 3000
+    early: tuple[int, ...] = (15, 25)
+    recipe: Pretraining = field(default_factory=Pretraining)
+    tuning: Tuning = field(default_factory=Tuning)
+
+    def __post_init__(self) -> None:
+        _different("sizes", self.sizes)
+        for name in ("pretrainings", "tasks", "steps"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+
+
+@dataclass(frozen=True)
+class TrainedRight(TrainedLeft):
+    """Figure 3, right: worlds with memory, and vanilla worlds with as many states in total. Those whose
+    size is among `sizes` are the trials of the left figure."""
+
+    memory: tuple[int, ...] = MEMORY
+
+
+_BRIEF: dict[str, Any] = {
+    "sizes": (12,), "pretrainings": 1, "tasks": 1, "steps": 20, "early": (),
+    "recipe": Pretraining(
+        layers=1, width=16, heads=2, checkpoints=2, length=16, optimiser="adamw", peak=3e-3, warmup=2,
+    ),
+    "tuning": Tuning(
+        length=17, train=300, validation=50, test=100, head_steps=48, head_warmup=5,
+        prompt_length=4, prompt_steps=10, prompt_warmup=1, fine_steps=4,
+    ),
+}  # fmt: skip
+_PRINTED: dict[str, Any] = {
+    "pretrainings": 20, "tasks": 1, "steps": 37_500, "early": (), "recipe": PAPER_RECIPE,
+    "tuning": Tuning(prompt_steps=4000, prompt_warmup=500, prompt_batch=128),
+}  # fmt: skip
+
+
+def _world(config: TrainedLeft, hidden: int, member: int, **more: Any) -> Trial:
+    from .experiments import trained
+
+    checkpoints = min(config.recipe.checkpoints, config.steps)
+    early = hidden in config.early and not more.get("memory")
+    return Trial(
+        trained.run,
+        TrainedTuning(
+            hidden=hidden,
+            member=member,
+            seed=config.seed,
+            tasks=config.tasks,
+            early_prompts=(1, 2) if early else (),
+            pretraining=replace(config.recipe, steps=config.steps, checkpoints=checkpoints),
+            tuning=config.tuning,
+            **more,
+        ),
+    )
+
+
+@sized(TrainedLeft, smoke=_BRIEF, laptop={}, paper=_PRINTED)
+def trained_left(config: TrainedLeft) -> dict[str, Trial]:
+    """Trials are listed world by world, not size by size: programs of one size are compiled once, by
+    the first of them, and kept in the store."""
+    return {
+        f"|H|={hidden} #{member + 1}": _world(config, hidden, member)
+        for member in range(config.pretrainings)
+        for hidden in config.sizes
+    }
+
+
+@sized(TrainedRight, smoke={**_BRIEF, "memory": (3,)}, laptop={}, paper=_PRINTED)
+def trained_right(config: TrainedRight) -> dict[str, Trial]:
+    _different("memory", config.memory)
+    found = {}
+    for member in range(config.pretrainings):
+        for memory in config.memory:
+            found[f"|M|={memory} #{member + 1}"] = _world(config, STATES, member, memory=memory)
+            hidden = STATES * memory
+            found[f"|H|={hidden} #{member + 1}"] = _world(
+                config, hidden, member, prompts=hidden in config.sizes
+            )
+    return found
