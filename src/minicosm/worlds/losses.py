@@ -2,10 +2,11 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 from scipy import stats
 
 from .arrays import check_count
@@ -27,13 +28,15 @@ def entropy_rate(
     """`E[-log P(X_{1:T})] / T` in nats per token: the optimal causal loss at length T."""
     check_count("length", length)
     check_count("count", count, least=2)
+    return _interval(_causal(world, jax.random.split(key, count), length))
 
-    @jax.jit
-    @jax.vmap
-    def loss(k: PRNGKeyArray) -> Float[Array, ""]:
-        return -jnp.asarray(world.log_prob(world.sample(k, length).tokens)) / length
 
-    return _interval(loss(jax.random.split(key, count)))
+@eqx.filter_jit
+def _causal(world: World, keys: Key[Array, " n"], length: int) -> Float[Array, " n"]:
+    def one(key: PRNGKeyArray) -> Float[Array, ""]:
+        return -jnp.asarray(world.log_prob(world.sample(key, length).tokens)) / length
+
+    return jax.vmap(one)(keys)
 
 
 def masked_loss(
@@ -54,18 +57,22 @@ def masked_loss(
     if not 0 < rate <= 1:
         raise ValueError(f"rate is {rate}; it must lie in (0, 1]")
     masked = max(1, round(rate * length))
+    return _interval(_masked(world, jax.random.split(key, count), length, masked))
 
-    @jax.jit
-    @jax.vmap
-    def loss(k: PRNGKeyArray) -> Float[Array, ""]:
-        token_key, mask_key = jax.random.split(k)
+
+@eqx.filter_jit
+def _masked(
+    world: MaskedWorld, keys: Key[Array, " n"], length: int, masked: int
+) -> Float[Array, " n"]:
+    def one(key: PRNGKeyArray) -> Float[Array, ""]:
+        token_key, mask_key = jax.random.split(key)
         tokens = world.sample(token_key, length).tokens
         hidden = jax.random.permutation(mask_key, length)[:masked]
         observed = jnp.ones(length, bool).at[hidden].set(False)
         law = world.conditionals(tokens, observed)
         return -jnp.mean(jnp.log(law[hidden, tokens[hidden]]))
 
-    return _interval(loss(jax.random.split(key, count)))
+    return jax.vmap(one)(keys)
 
 
 def _interval(losses: Float[Any, " n"]) -> Interval:

@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from minicosm.models import Transformer
-from minicosm.models.transformer import Trace
+from minicosm.models import Transformer, TransformerTrace
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
 
@@ -284,7 +283,7 @@ def geometric_attention(world: Dyck, rho: float, strings: Int[np.ndarray, "n T"]
 
 
 @eqx.filter_jit
-def _trace(model: Transformer, ids: Int[Array, " T"]) -> Trace:
+def _trace(model: Transformer, ids: Int[Array, " T"]) -> TransformerTrace:
     return model.trace(ids)
 
 

@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from minicosm.models import Transformer
-from minicosm.models.transformer import Trace
+from minicosm.models import Transformer, TransformerTrace
 from minicosm.models.variants import theory
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
@@ -107,7 +106,7 @@ def planted_layer(
 
 
 @eqx.filter_jit
-def _traces(model: Transformer, inputs: Float[AnyArray, "n T m"]) -> Trace:
+def _traces(model: Transformer, inputs: Float[AnyArray, "n T m"]) -> TransformerTrace:
     return jax.vmap(model.trace)(inputs)
 
 
@@ -182,7 +181,7 @@ def read(model: Transformer, world: Dyck, tokens: Int[np.ndarray, " n"]) -> Read
 
 
 @eqx.filter_jit
-def _read(model: Transformer, world: Dyck, tokens: Int[AnyArray, " n"]) -> Trace:
+def _read(model: Transformer, world: Dyck, tokens: Int[AnyArray, " n"]) -> TransformerTrace:
     return model.trace(jnp.pad(world.token_depths(tokens), (1, 0), constant_values=world.pairs))
 
 

@@ -19,7 +19,7 @@ from minicosm.adaptation.tuning import (
     seen,
 )
 from minicosm.training import adam, fit_ensemble
-from minicosm.training.fit import Report
+from minicosm.training.fit import Reporter
 from minicosm.worlds import MemoryHMM
 from minicosm.worlds.hmm.chain import normalise
 
@@ -76,7 +76,7 @@ def train_attention(
     steps: int,
     warmup: int,
     batch: int,
-    progress: Report,
+    progress: Reporter,
 ) -> dict[str, np.ndarray]:
     """Attention heads trained side by side by Adam in every world: their test accuracies.
 

@@ -33,7 +33,7 @@ from minicosm.adaptation.tuning import (
 )
 from minicosm.lab import Progress, TrialResult
 from minicosm.training import History, adam, fit_ensemble
-from minicosm.training.fit import Report
+from minicosm.training.fit import Reporter
 from minicosm.worlds import HMM
 
 from ..trials import OracleHeads
@@ -116,7 +116,7 @@ def tune(
     labels: Any,
     start_key: PRNGKeyArray,
     tune_key: PRNGKeyArray,
-    report: Report | None,
+    report: Reporter | None,
     names: tuple[str, ...] = ARMS,
 ) -> tuple[dict[str, Classifier], History]:
     """All classifiers of one size (or those named), in every world, side by side on the same

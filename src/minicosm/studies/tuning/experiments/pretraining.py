@@ -12,7 +12,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.training import History, MaskedObjective, adamw, fit, muon
-from minicosm.training.fit import Report, Watch
+from minicosm.training.fit import Reporter, Watch
 from minicosm.worlds import HMM, MemoryHMM
 
 from ..trials import Pretraining
@@ -45,7 +45,7 @@ def pretrain(
     key: PRNGKeyArray,
     *,
     folder: Path,
-    progress: Report,
+    progress: Reporter,
     watch: Watch | None = None,
 ) -> tuple[Transformer, History]:
     """The trained model and its history, which holds "held_out" and "held_out_tv": excess loss and
