@@ -75,7 +75,10 @@ def test_several_statements_are_read_together():
     ledger.add(Theorem.inequality("B", -1.0))
     outcome = holds("A", "B")({"suite": ledger.result()})
     assert outcome.verdict == "fails"
-    assert outcome.numbers["largest error of A"] == 0 and outcome.numbers["least slack of B"] == -1
+    assert outcome.numbers == {"largest error": 0, "least slack": -1, "statements": 2}
+    (table,) = outcome.tables
+    assert table.columns == ("statement", "largest error", "worlds", "least slack")
+    assert table.rows == (("A", 0.0, 1, None), ("B", None, 1, -1.0))
 
 
 def test_unknown_names_and_columns_list_the_known_ones():

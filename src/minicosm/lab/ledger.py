@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import isnan
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from minicosm.lab.claims import Outcome, Results, TrialResult
+from minicosm.lab.claims import Outcome, Results, Table, TrialResult
 from minicosm.lab.verdicts import all_of, least, worst
 
 if TYPE_CHECKING:
@@ -123,11 +123,25 @@ def holds(*names: str, trial: str = SUITE) -> Callable[[Results], Outcome]:
 
     A world where a statement's number is NaN counts as one where it fails; if there is no world on which a
     statement applies and has a case, the claim is undecided. The numbers are the largest error and the least
-    slack, in how many worlds, and the sums of the columns that count (cases, labels).
+    slack, in how many worlds, and the sums of the columns that count (cases, labels); of several
+    statements a table has them one by one.
     """
 
     def check(results: Results) -> Outcome:
-        return all_of(*(_judged(rows(results, name, trial), len(names) > 1) for name in names))
+        parts = {name: _judged(rows(results, name, trial)) for name in names}
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        verdict = all_of(*parts.values())
+        columns = dict.fromkeys(column for part in parts.values() for column in part.numbers)
+        lines = [(name, *(part.numbers.get(c) for c in columns)) for name, part in parts.items()]
+        reduced: dict[str, Any] = {}
+        for column, reduce in (("largest error", worst), ("least slack", least)):
+            if column in columns:
+                shown = [part.numbers[column] for part in parts.values() if column in part.numbers]
+                reduced[column] = reduce(shown)
+        reduced["statements"] = len(parts)
+        table = Table("Every statement", ("statement", *columns), tuple(lines))
+        return Outcome(verdict.verdict, reduced, (table,), verdict.remark)
 
     return check
 
@@ -138,7 +152,7 @@ def refuted(name: str, trial: str = SUITE) -> Callable[[Results], Outcome]:
 
     def check(results: Results) -> Outcome:
         found = rows(results, name, trial)
-        outcome = _judged(found, False)
+        outcome = _judged(found)
         if outcome.verdict != "fails":
             return outcome
         proper = [
@@ -164,23 +178,22 @@ def _applied(found: Rows) -> list[dict[str, Any]]:
     ]
 
 
-def _judged(found: Rows, named: bool) -> Outcome:
+def _judged(found: Rows) -> Outcome:
     applied = _applied(found)
-    of = f" of {found.name}" if named else ""
     numbers: dict[str, Any] = {}
     for column, label, reduce in (
         ("error", "largest error", worst),
         ("slack", "least slack", least),
     ):
         if column in found:
-            numbers[label + of] = reduce([row[column] for row in applied])
-    numbers["worlds" + of] = len(applied)
+            numbers[label] = reduce([row[column] for row in applied])
+    numbers["worlds"] = len(applied)
     if len(applied) < found.count:
-        numbers["worlds left out" + of] = found.count - len(applied)
+        numbers["worlds left out"] = found.count - len(applied)
     for column, label in COUNTS.items():
         if column in found:
             counted = [row[column] for row in applied]
-            numbers[label + of] = sum(value for value in counted if value is not None)
+            numbers[label] = sum(value for value in counted if value is not None)
     if not applied:
         return Outcome(
             "undecided", numbers, remark=f"No world meets the conditions of {found.name}."
