@@ -39,8 +39,8 @@ def top_transition(hidden: int, count: int = 1000) -> np.ndarray:
 @pytest.mark.parametrize(
     ("hidden", "emission", "log_condition"),
     [
-        (4, 0.95, 0.15),
-        pytest.param(10, 0.93, 10.6, marks=pytest.mark.long),
+        pytest.param(4, 0.95, 0.15, marks=pytest.mark.long),
+        (10, 0.93, 10.6),
         pytest.param(30, 0.93, None, marks=pytest.mark.long),
     ],
 )
@@ -60,8 +60,8 @@ def test_statistics(hidden, emission, log_condition):
 
 
 def test_stationary_law_is_uniform():
-    for world in worlds(4).unstack()[:50]:
-        np.testing.assert_allclose(world.stationary(), 0.25, rtol=1e-6)
+    for world in worlds(10).unstack()[:50]:
+        np.testing.assert_allclose(world.stationary(), 0.1, rtol=1e-6)
 
 
 def test_one_key_one_world_in_either_precision():
