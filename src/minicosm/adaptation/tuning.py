@@ -31,7 +31,7 @@ from .prompt import Classifier, SoftPrompt
 PROMPT_SCALE = 0.02
 
 Measured = tuple[Float[Array, ""], dict[str, Array]]
-"""A loss and what is measured beside it."""
+"""A loss and what else is measured."""
 
 
 def cross_entropy(scores: Float[Array, "n K"], labels: Int[Array, " n"]) -> Float[Array, ""]:

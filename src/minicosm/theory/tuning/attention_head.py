@@ -193,7 +193,7 @@ def zero_target(
 
 
 class SoftAttention(NamedTuple):
-    """Softmax attention with scores times lambda, beside the hard head.
+    """Softmax attention with scores times lambda, and the hard head.
 
     `gap` is the distance from the best score to the best one not attended to (inf if all are),
     `value_range` the spread of the values over positions.

@@ -1,4 +1,4 @@
-"""The propositions, claims and lemmas behind Theorems 3.3 and 3.6.
+"""The propositions, claims and lemmas that prove Theorems 3.3 and 3.6.
 
 The referee of Lemmas C.1 and C.2 and of equation C.1 is `enumerate_paths`, a plain sum over hidden paths that
 uses no message passing. It grows as |H|^T, so these lemmas are checked on a few states and tokens.

@@ -1,4 +1,4 @@
-"""The propositions, claims and lemmas behind Theorem 4.3.
+"""The propositions, claims and lemmas that prove Theorem 4.3.
 
 D.1 and D.8 are compared with sums over all hidden paths (`path_sums`), the others with the exact
 posteriors. Every function takes a batch of sequences and leaves out the impossible ones.
@@ -61,7 +61,7 @@ def observe(
     star: Sequence[int],
     sequences: Int[np.ndarray, "n T"],
 ) -> Observed:
-    """Run a constructed head beside exact inference on a batch of sequences."""
+    """Run a constructed head and exact inference on a batch of sequences."""
     sequences, _ = check_sequences(sequences)
     H_star = star_states(world, cell, star)
     with jax.enable_x64(True):

@@ -1,4 +1,4 @@
-"""The propositions, claims and lemmas behind Theorem D.6.
+"""The propositions, claims and lemmas that prove Theorem D.6.
 
 With a prompt the model sees a modified world: at position 1 only, a fake token z~ is emitted with
 probabilities u, `P[X^_1 = z~ | M, H_1] = u` and `P[X^_1 = z | M, H_1] = (1 - u) * P[z | M, H_1]`.

@@ -150,7 +150,7 @@ def _combined(A: Array, first: Array, W: Array | None, V: Float[Array, "T H"]) -
 @_combined.defjvp
 def _differentiate(primals: tuple, tangents: tuple) -> tuple[_Pair, _Pair]:
     # custom_vmap has no reverse mode: where derivatives are taken, the recursion itself is used.
-    def plain(A: Array, first: Array, W: Array, V: Array) -> _Pair:
+    def plain(A: Array, first: Array, W: Array | None, V: Array) -> _Pair:
         law, log = _recursion(A, first, W, V[:, :, None])
         return law[..., 0], log[..., 0]
 

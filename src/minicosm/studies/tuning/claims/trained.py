@@ -1,4 +1,4 @@
-"""Figure 3 on pretrained Transformers, beside the exact models of the same worlds."""
+"""Figure 3 on pretrained Transformers, with the exact models of the same worlds."""
 
 import numpy as np
 

@@ -44,7 +44,7 @@ def figure_3_left(results: Results) -> "Figure":
 
 
 def controls(results: Results) -> "Figure":
-    """What regressions on the tokens reach, beside the tuned head and prompt."""
+    """What regressions on the tokens reach, with the tuned head and prompt."""
     fig = figure(8.2, 3.6)
     ax = fig.subplots()
     lines = (

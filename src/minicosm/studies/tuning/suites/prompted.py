@@ -36,7 +36,7 @@ LEMMAS = (lemma_d9, claim_d10, proposition_d11, claim_d12, lemma_d13, claim_d14,
 def run(config: Suite, progress: Progress) -> TrialResult:
     """Theorem D.6 on R and on the wider set it holds on, with and without stationarity; Theorem 4.6;
     Propositions D.8 and D.11 and the lemmas; and the printed position vector `beta_1 = -2` on all
-    sequences of length four of a world in which it gives wrong labels, beside the safe one."""
+    sequences of length four of a world in which it gives wrong labels, and the safe one."""
     ledger = Ledger()
     root = jax.random.key(config.seed)
     for i in range(config.worlds):
