@@ -5,8 +5,8 @@
 Weights are random, and the work is that of trained ones: targets have as many tokens as their sources (28 to
 33, which no search may end before), refinement tries 5 lengths at once and makes all of its 4 passes, and a
 search makes one pass for every token and for the end, with what it computed remembered. A search that
-computes all positions again at every pass is measured as well. One source after another, every decoder takes its
-turn; passes are those that the decoders count. The encoder's time is in all of them.
+computes all positions again at every pass is measured as well. One source after another, every decoder takes
+its turn; passes are those that the decoders count. The encoder's time is in all of them.
 
 Matrix products and reading of a large array take their turns too: a pass cannot take less time than its
 multiplications at the first rate, nor than reading the decoder's weights at the second.
