@@ -268,7 +268,8 @@ def _corrupted(entry: Any, column: Any) -> list[tuple[str, Any]]:
 
 def _shift(column: Any) -> float:
     """Ten times more than any number of the column is large."""
-    return 10 * (1 + max((abs(leaf) for _, leaf in _leaves(column) if _number(leaf)), default=0.0))
+    sizes = (abs(leaf) for _, leaf in _leaves(column) if _number(leaf))
+    return 10.0 * (1 + max(sizes, default=0.0))
 
 
 def _moved(leaf: Any, by: float) -> Any:
