@@ -87,8 +87,12 @@ def _larger(ledger: Ledger, config: MaskedWorlds) -> None:
         covariances = {
             k: info.asymptotic_covariance(joint, T, MaskLaw.uniform(N, k)) for k in (1, 2, 3, N)
         }
-        for first, second in pairwise(covariances.values()):
-            ledger.add(theory.covariance_falls(first, second), "Theorem 4.1.1, larger graphs")
+        for k, more in pairwise(covariances):
+            falls = theory.covariance_falls(covariances[k], covariances[more])
+            ledger.add(falls, "Theorem 4.1.1, larger graphs")
+            less_masked, more_masked = (MaskLaw.uniform(N, size) for size in (k, more))
+            grows = theory.information_grows(joint, T, less_masked, more_masked)
+            ledger.add(grows, "order of informations, larger graphs")
         for k, covariance in covariances.items():
             ledger.measure("larger graphs", N=N, k=k, trace=covariance.trace)
 
