@@ -59,7 +59,8 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
     with jax.enable_x64(True):
         key = jax.random.fold_in(jax.random.key(config.seed), config.hidden)
         world_key, token_key, task_key, start_key, tune_key = jax.random.split(key, 5)
-        worlds = random_worlds(jax.random.split(world_key, config.worlds), config)
+        draw = partial(HMM.random, hidden=config.hidden, vocab=config.vocab)
+        worlds = jax.jit(jax.vmap(draw))(jax.random.split(world_key, config.worlds))
         split = Split(config.train, config.validation, config.test)
         tokens = sample_tokens(worlds, token_key, split.total, config.length)[:, :, 1:]
         messages = all_slot_messages(worlds, tokens)
@@ -95,18 +96,11 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
         constructed=right[:, test].mean(axis=1),
         **regressed,
         **tuned,
-        small_margins=(np.abs(margins) < MARGIN).mean(axis=1),
         clear_examples=clear.sum(axis=1),
         clear_errors=(clear & ~right).sum(axis=1),
     )
     progress(total, total)
     return TrialResult(numbers)
-
-
-def random_worlds(keys: jax.Array, config: OracleHeads) -> HMM:
-    """Worlds of Appendix E, stacked."""
-    draw = partial(HMM.random, hidden=config.hidden, vocab=config.vocab)
-    return jax.jit(jax.vmap(draw))(keys)
 
 
 def tune(
