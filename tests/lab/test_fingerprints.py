@@ -73,9 +73,16 @@ def test_files_beside_a_file_count_and_installed_packages_do_not(tmp_path, monke
     assert found == ["desk_study", "desk_tools"]
 
 
+def sources(module):
+    """What a trial of the study on tuning stands on, its configuration by class."""
+    study = "minicosm.studies.tuning"
+    configurations = frozenset({f"{study}.trials", f"{study}.extension_trials"})
+    return Fingerprints().sources(frozenset({(module, "")}), configurations)
+
+
 def test_an_experiment_stands_on_its_own_world_and_not_on_the_others():
     module = "minicosm.studies.tuning.experiments.trained"
-    found = {part.name for part in Fingerprints().modules(module)}
+    found = set(sources(module))
     assert {module, "minicosm.worlds.hmm.hmm", "minicosm.training.fit"} <= found
     assert "minicosm.models.transformer" in found
     assert not any("dyck" in name or name.startswith("minicosm.lab") for name in found)
@@ -85,7 +92,8 @@ def test_nothing_is_found_that_python_does_not_import():
     module = "minicosm.studies.tuning.experiments.rank_curve"
     script = f"import sys, {module}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert {part.name for part in Fingerprints().modules(module)} <= set(run.stdout.split())
+    followed = {name.partition(":")[0] for name in sources(module)}
+    assert followed <= set(run.stdout.split())
 
 
 def test_a_version_changes_with_any_file_below_and_with_no_other(names, tmp_path):

@@ -17,7 +17,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,9 @@ class Fingerprints:
                 f"the source file of the module {name!r} is not found; trials must stand in files, so that "
                 "results of other code are not taken for theirs."
             )
-        held = {type(trial.config).__module__} - {name}
-        return self.version(trial.run, type(trial.config), configurations=frozenset(held))
+        classes = _classes(trial.config)
+        held = {_module_of(each) for each in classes} - {name}
+        return self.version(trial.run, *classes, configurations=frozenset(held))
 
     def of_claim(self, claim: Claim) -> str:
         """The code version of a claim: of its trials, its check and its figure."""
@@ -167,6 +168,17 @@ def _module_of(function: Callable[..., Any]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return str(function.__module__)
+
+
+def _classes(config: Any) -> list[type]:
+    """The class of a configuration, its bases, and those of the configurations that it holds."""
+    found = [kind for kind in type(config).__mro__ if kind.__module__ != "builtins"]
+    if is_dataclass(config):
+        for each in fields(config):
+            value = getattr(config, each.name)
+            if is_dataclass(value) and not isinstance(value, type):
+                found += _classes(value)
+    return found or [type(config)]
 
 
 def _locate(name: str) -> Path | None:
