@@ -29,7 +29,7 @@ def vanilla(tmp_path_factory):
 def test_a_vanilla_trial_has_all_arms_of_every_task(vanilla):
     numbers = vanilla.numbers
     for name in (
-        "majority", "trained_head", "trained_best", "trained_prompt", "trained_prompt_refit",
+        "majority", "trained_head", "trained_best", "trained_prompt",
         "fine_tuned", "exact_head", "exact_best", "exact_prompt", "first_tokens", "histogram",
         "posterior", "prompt_change", "prompt_misfit", "relevant_before", "relevant_after",
     ):  # fmt: skip
