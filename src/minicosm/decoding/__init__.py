@@ -5,7 +5,8 @@ from .backtracking import Backtracking
 from .beam import Beams, beam
 from .blocks import BlockBestOfN
 from .engine import Sampler, sample
-from .host_loop import Reader, sample_on_host
+from .generate import generate
+from .hugging_face import HuggingFaceGenerator
 from .refinement import Refinement, refine
 from .settings import Draw
 from .tokenwise import ActionLevelRejection, TokenwiseRejection, ValueGuided, VerifierEnumeration
@@ -14,6 +15,7 @@ from .truncation import Truncated, truncate
 from .verifiers import (
     CallableVerifier,
     DyckVerifier,
+    FunctionVerifier,
     ProbeVerifier,
     RandomVerifier,
     Thresholded,
@@ -33,9 +35,10 @@ __all__ = [
     "CallableVerifier",
     "Draw",
     "DyckVerifier",
+    "FunctionVerifier",
+    "HuggingFaceGenerator",
     "ProbeVerifier",
     "RandomVerifier",
-    "Reader",
     "Refinement",
     "Rejection",
     "Sampler",
@@ -48,8 +51,8 @@ __all__ = [
     "VerifierEnumeration",
     "beam",
     "distinct_prefixes",
+    "generate",
     "refine",
     "sample",
-    "sample_on_host",
     "truncate",
 ]

@@ -1,10 +1,12 @@
 """Block best-of-n: several candidates for each block (a line, say), of which the best is kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.worlds.arrays import check_count
@@ -45,7 +47,8 @@ class BlockBestOfN(Draw):
     """
 
     count: int = 4
-    separator: int | None = None
+    separator: int | Sequence[int] | Int[np.ndarray, " *k"] | None = None
+    """A token, or several of which each ends a block."""
     size: int | None = None
     blocks: int | None = None
 
@@ -54,9 +57,14 @@ class BlockBestOfN(Draw):
         check_count("count", self.count)
         if self.separator is None and self.size is None:
             raise ValueError("a block needs a separator or a size; neither was given")
-        for name, least in (("separator", 0), ("size", 1), ("blocks", 1)):
+        for name in ("size", "blocks"):
             if getattr(self, name) is not None:
-                check_count(name, getattr(self, name), least=least)
+                check_count(name, getattr(self, name))
+        if self.separator is not None:
+            tokens = np.asarray(self.separator)
+            if tokens.dtype.kind not in "iu" or tokens.size == 0 or tokens.min() < 0:
+                raise ValueError(f"separator is {self.separator!r}; it must be a token, or several")
+            object.__setattr__(self, "separator", tokens)
 
     @property
     def needs_verifier(self) -> bool:
@@ -80,7 +88,7 @@ class BlockBestOfN(Draw):
         row = r.append(task, row, token)
         ends = r.is_full(task, row)
         if self.separator is not None:
-            ends |= token == self.separator
+            ends |= jnp.isin(token, jnp.asarray(self.separator))
         if self.size is not None:
             ends |= row.n - own.start >= self.size
         ends &= ~copying

@@ -3,13 +3,14 @@
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import Generator, Verifier
 from minicosm.worlds.arrays import AnyArray, check_count
@@ -129,6 +130,7 @@ def sample(
                 steps = int(min(segment, max(1, (deadline - began) / pace)))
             state = _advance(numbers, *shared, each, state, budget, jnp.int32(steps))
         small = _small(state)
+        _raise_errors(generator, verifier)
         if not late:
             pace = (time.monotonic() - began) / steps
         if fault := int(np.bitwise_or.reduce(small.fault[live])):
@@ -144,6 +146,39 @@ def sample(
             break
     results.status[results.status == Status.RUNNING] = Status.BUDGET
     return _trace(sampler, results, prompts, sizes)
+
+
+def _raise_errors(*parts: Any) -> None:
+    """Raise what a part that is computed outside JAX could not raise inside the compiled program."""
+    for part in parts:
+        if isinstance(error := getattr(part, "error", None), Exception):
+            part.error = None
+            raise error
+
+
+def final_scores(trace: Trace, generator: Generator, verifier: Verifier) -> Trace:
+    """The trace with the verifier's scores of its strings, which are not counted as calls."""
+    batch, room = trace.tokens.shape
+    tokens = np.maximum(trace.tokens, 0).astype(np.int32)
+    sizes = trace.lengths.astype(np.int32)
+    each = (tokens, sizes, np.full(batch, room, np.int32), np.arange(batch, dtype=np.uint32))
+    scores = _final(generator, verifier, jax.random.key(0), jnp.int32(PADDING), each)
+    _raise_errors(generator, verifier)
+    return replace(trace, final_score=np.asarray(scores))
+
+
+@eqx.filter_jit
+def _final(
+    generator: Generator, verifier: Verifier, key: PRNGKeyArray, end: Int[Array, ""], each: Each
+) -> Float[Array, " batch"]:
+    tasks, axes = _tasks(generator, verifier, each, key, end)
+    room = each[0].shape[1]
+
+    def one(task: r.Task) -> Float[Array, ""]:
+        row = r.begin(task, room)
+        return verifier.score(row.judgement, row.n)
+
+    return jax.vmap(one, (axes,))(tasks)
 
 
 def _small(state: r.Row) -> r.Row:

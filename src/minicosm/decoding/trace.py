@@ -49,6 +49,8 @@ class Trace:
     """Their lengths; -1 where nothing is recorded."""
     score: Float[np.ndarray, " batch"] | None = None
     """Best-of-n: the score of the string that was kept."""
+    final_score: Float[np.ndarray, " batch"] | None = None
+    """`generate` under a verifier: its score of the string that is returned, which is no call."""
     moves: Int[np.ndarray, " batch"] | None = None
     """VGB: steps of the walk, those that stay and those of reruns included."""
     path: Int[np.ndarray, "batch record"] | None = None
@@ -61,6 +63,13 @@ class Trace:
     @property
     def done(self) -> Bool[np.ndarray, " batch"]:
         return self.status == Status.DONE
+
+    @property
+    def accepted(self) -> Bool[np.ndarray, " batch"]:
+        """Whether the verifier's score of the string is at least 1/2."""
+        if self.final_score is None:
+            raise ValueError("the strings were not scored; `generate` with a verifier scores them")
+        return self.final_score >= 0.5
 
     def string(self, row: int) -> Int[np.ndarray, " n"]:
         """The string of one row, without padding."""

@@ -9,14 +9,20 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import CachedMemory, Verifier
 from minicosm.worlds.arrays import AnyArray, check_count
 
+from .hugging_face import HuggingFaceMemory
+
+HiddenStates = CachedMemory | HuggingFaceMemory
+
 
 class ProbeVerifier(eqx.Module):
-    """A probe on the hidden state of the string's last token in a `CachedTransformer`.
+    """A probe on the hidden state of the string's last token in a `CachedTransformer`, or in a
+    `HuggingFaceGenerator` that keeps a layer.
 
     The probe is `x W_1 + b_1`, ReLU, `x W_2 + b_2`, ... with `weights[i]` of shape (in, out); the
     last has one output, whose sigmoid is the score, or two, of whose softmax class 1 ("correct") is.
@@ -46,7 +52,7 @@ class ProbeVerifier(eqx.Module):
             x = (jax.nn.relu(x) if i else x) @ jnp.asarray(weight) + jnp.asarray(bias)
         return jax.nn.sigmoid(x[0] if x.shape[0] == 1 else x[1] - x[0])
 
-    def begin(self, room: int, source: CachedMemory) -> Float[Array, " rows"]:
+    def begin(self, room: int, source: HiddenStates) -> Float[Array, " rows"]:
         scores = jnp.zeros(room + 1, source.hidden.dtype)
         return scores.at[0].set(self.probability(self._state(source, jnp.int32(0))))
 
@@ -55,16 +61,21 @@ class ProbeVerifier(eqx.Module):
         memory: Float[Array, " rows"],
         n: Int[Array, ""],
         token: Int[Array, ""],
-        source: CachedMemory,
+        source: HiddenStates,
     ) -> Float[Array, " rows"]:
         return _put(memory, n + 1, self.probability(self._state(source, n + 1)))
 
     def score(self, memory: Float[Array, " rows"], n: Int[Array, ""]) -> Float[Array, ""]:
         return memory[n]
 
-    def _state(self, source: CachedMemory, n: Int[Array, ""]) -> Float[Array, " E"]:
-        rows = source.hidden if self.place is None else source.streams[self.place]
-        return rows[n]
+    def _state(self, source: HiddenStates, n: Int[Array, ""]) -> Float[Array, " E"]:
+        if self.place is None:
+            return source.hidden[n]
+        if not isinstance(source, CachedMemory):
+            raise ValueError(
+                "place must be None: this generator keeps the states of one layer only"
+            )
+        return source.streams[self.place][n]
 
 
 class Brackets(NamedTuple):
@@ -158,6 +169,51 @@ class CallableVerifier(eqx.Module):
 
     def score(self, memory: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, ""]:
         return jnp.asarray(self.function(memory, n), jnp.result_type(float))
+
+
+class FunctionVerifier:
+    """A Python function from the tokens of an unfinished string, a NumPy array, to its score.
+
+    It is called outside the compiled program, once for each string that occurs.
+    """
+
+    def __init__(self, function: Callable[[Int[np.ndarray, " n"]], Any]) -> None:
+        self._function = function
+        self._known: dict[bytes, float] = {}
+        self.error: Exception | None = None
+        """What the function raised, for whoever sees that its score is no number."""
+
+    def begin(self, room: int, source: PyTree) -> Int[Array, " room"]:
+        return jnp.zeros(room, jnp.int32)
+
+    def read(
+        self,
+        memory: Int[Array, " room"],
+        n: Int[Array, ""],
+        token: Int[Array, ""],
+        source: PyTree,
+    ) -> Int[Array, " room"]:
+        return _put(memory, n, token)
+
+    def score(self, memory: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, ""]:
+        shape = jax.ShapeDtypeStruct((), jnp.result_type(float))
+        return jax.pure_callback(self._scores, shape, memory, n, vmap_method="broadcast_all")
+
+    def _scores(self, tokens: Any, n: Any) -> Float[np.ndarray, "*batch"]:
+        tokens, n = np.asarray(tokens), np.asarray(n)
+        rows, sizes = tokens.reshape(-1, tokens.shape[-1]), n.reshape(-1)
+        scores = [self._one(row[:k]) for row, k in zip(rows, sizes, strict=True)]
+        return np.array(scores, jnp.result_type(float)).reshape(n.shape)
+
+    def _one(self, string: Int[np.ndarray, " n"]) -> float:
+        known = string.tobytes()
+        if known not in self._known:
+            try:
+                self._known[known] = float(self._function(string.copy()))
+            except Exception as error:
+                self.error = error
+                return float("nan")
+        return self._known[known]
 
 
 class Chance(NamedTuple):

@@ -163,7 +163,7 @@ def print_audit(console: Console, audited: Sequence[Audited]) -> None:
     from minicosm.lab.audit import CORRUPTIONS
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column("claim", overflow="fold", width=width_of([a.claim.id for a in audited], 76))
+    table.add_column("claim", overflow="fold", width=width_of([a.claim.id for a in audited], 68))
     table.add_column("verdict", no_wrap=True)
     for kind in CORRUPTIONS:
         table.add_column(kind, justify="right", no_wrap=True)

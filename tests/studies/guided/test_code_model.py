@@ -146,7 +146,7 @@ def test_block_best_of_n_ends_blocks_with_lines(folder):
     task = CodeTask(model=str(folder), dtype="float32", layer=1, names=1, texts=2, new_tokens=12)
     coder = code_model.load(task)
     newline = coder.ids("\n")
-    assert len(newline) == 1 and coder.ends_line()(newline[0]) and not coder.ends_line()(3)
+    assert len(newline) == 1 and coder.line_ends().tolist() == newline
     text = code_texts.prompt("abc")
     assert coder.added(coder.ids(text), coder.ids(RIGHT)) == RIGHT
     probe = code_model.ProbeVerifier((np.zeros((16, 1)),), (np.zeros(1),))

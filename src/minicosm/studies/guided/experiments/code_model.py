@@ -6,7 +6,8 @@ every arm of every seed is written as it ends, so that a run that was stopped go
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +16,15 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from minicosm.adaptation.probes import linear_probe
-from minicosm.decoding import Ancestral, Backtracking, BlockBestOfN, ProbeVerifier, Trace
-from minicosm.decoding.host_loop import sample_on_host
-from minicosm.decoding.hugging_face import HuggingFaceReader, probe_score
+from minicosm.decoding import (
+    Ancestral,
+    Backtracking,
+    BlockBestOfN,
+    HuggingFaceGenerator,
+    ProbeVerifier,
+    Trace,
+    sample,
+)
 from minicosm.lab import Progress, TrialResult
 
 from ..trials import CodeTask
@@ -59,7 +66,7 @@ def check_arms(arms: Sequence[str]) -> None:
 class Coder(NamedTuple):
     """A model that reads, and its tokens as text."""
 
-    reader: HuggingFaceReader
+    generator: HuggingFaceGenerator
     tokenizer: Any
 
     def ids(self, text: str) -> list[int]:
@@ -70,15 +77,10 @@ class Coder(NamedTuple):
         both = self.tokenizer.decode([*prompt, *tokens], skip_special_tokens=True)
         return both[len(self.tokenizer.decode(list(prompt), skip_special_tokens=True)) :]
 
-    def ends_line(self) -> Callable[[int], bool]:
-        known: dict[int, bool] = {}
-
-        def ends(token: int) -> bool:
-            if token not in known:
-                known[token] = "\n" in self.tokenizer.decode([token])
-            return known[token]
-
-        return ends
+    def line_ends(self) -> Int[np.ndarray, " k"]:
+        """The tokens whose text ends a line."""
+        every = range(self.generator.vocab)
+        return np.array([t for t in every if "\n" in self.tokenizer.decode([t])], np.int32)
 
 
 class Verifiers(NamedTuple):
@@ -110,7 +112,7 @@ def load(config: CodeTask) -> Coder:
     count = model.config.num_hidden_layers
     if not 0 <= config.layer < count:
         raise ValueError(f"layer is {config.layer}; this model has the layers 0..{count - 1}")
-    return Coder(HuggingFaceReader(model.to(device), layer=config.layer + 1), tokenizer)
+    return Coder(HuggingFaceGenerator(model.to(device), layer=config.layer + 1), tokenizer)
 
 
 def run(config: CodeTask, progress: Progress, folder: Path) -> TrialResult:
@@ -152,10 +154,15 @@ def complete(
 ) -> tuple[Trace, list[str]]:  # fmt: skip
     """A completion for each name, and its text."""
     prompts = [coder.ids(texts.prompt(name, config.seed)) for name in named]
-    trace = sample_on_host(
-        sampler, coder.reader, None if probe is None else probe_score(probe), prompts, key,
-        new_tokens=config.new_tokens, end=coder.tokenizer.eos_token_id,
-        ends_block=coder.ends_line(),
+    sizes = np.array([len(prompt) for prompt in prompts], np.int32)
+    padded = np.zeros((len(prompts), int(sizes.max())), np.int32)
+    for row, prompt in zip(padded, prompts, strict=True):
+        row[: len(prompt)] = prompt
+    if isinstance(sampler, BlockBestOfN):
+        sampler = replace(sampler, separator=coder.line_ends())
+    trace = sample(
+        sampler, coder.generator, probe, padded, key, prompt_lengths=sizes,
+        length=sizes + config.new_tokens, end=coder.tokenizer.eos_token_id,
     )  # fmt: skip
     written = [coder.added(p, trace.completion(i).tolist()) for i, p in enumerate(prompts)]
     return trace, written
@@ -244,9 +251,7 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
     for row, name in enumerate(named):
         string, begin = trace.string(row).tolist(), int(trace.prompt_lengths[row])
         own = string[begin:]
-        coder.reader.back(0)
-        coder.reader.read(string)
-        states = coder.reader.states
+        states = coder.generator.states(string)
         written = list(texts.prefixes(own, lambda t, p=string[:begin]: coder.added(p, t)))
         right = [texts.viable(name, text) for text in written]
         error = right.index(False) if False in right else len(own)

@@ -1,0 +1,166 @@
+"""`generate`: strings from a world, a trained model or a Hugging Face model, alone or under a verifier."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int, PRNGKeyArray
+
+from minicosm.models import Generator, Transformer, Verifier
+from minicosm.worlds.arrays import AnyArray, check_count
+
+from .ancestral import Ancestral
+from .engine import Sampler, final_scores, sample
+from .hugging_face import HuggingFaceGenerator
+from .trace import Trace
+from .verifiers import FunctionVerifier
+
+LAWS_PER_TOKEN = 200
+"""Without `max_calls` a row may ask for so many laws for each token of its longest string."""
+
+Strings = Sequence[int] | Sequence[Sequence[int]] | Int[AnyArray, "batch P"] | None
+Score = Callable[[Int[np.ndarray, " n"]], float]
+
+
+def generate(
+    model: Any,
+    sampler: Sampler | None = None,
+    *,
+    key: PRNGKeyArray,
+    length: int,
+    count: int | None = None,
+    prompts: Strings = None,
+    verifier: Verifier | Score | None = None,
+    end: int | None = None,
+    max_calls: int | None = None,
+    progress: bool = True,
+    **budget: Any,
+) -> Trace:
+    """Strings of at most `length` tokens, prompts included, by a sampler's rule (default: `Ancestral`).
+
+        generate(world, key=key, length=16, count=100)
+        generate(world, VGB(steps=400), key=key, length=16, count=100, verifier=is_right)
+
+    `model` is a world, a causal `Transformer` trained with a start token, anything with the methods of
+    `Generator`, or a causal model of Hugging Face's transformers. `prompts` are the beginnings of the
+    strings, one each, of any lengths; a single one is continued `count` times, and without any there are
+    `count` empty ones. `verifier` has the methods of `Verifier`, or is a Python function from the tokens
+    of an unfinished string (a NumPy array) to its score. A string is complete at `length` or at the token
+    `end`. A row stops after `max_calls` laws (default: 200 for each token); other budgets are those of
+    `sample`. The trace's `accepted` says which strings the verifier accepts in the end.
+    """
+    check_count("length", length)
+    sampler = Ancestral() if sampler is None else sampler
+    if not isinstance(sampler, Sampler):
+        raise TypeError(
+            f"sampler is a {type(sampler).__name__}; it must be a sampler such as Ancestral() or "
+            "VGB(steps=100)"
+        )
+    generator = as_generator(model)
+    judge = None if verifier is None else as_verifier(verifier)
+    rows, sizes = _prompts(prompts, count)
+    most = LAWS_PER_TOKEN * length if max_calls is None else max_calls
+    with _shown(progress, len(rows)) as report:
+        trace = sample(
+            sampler,
+            generator,
+            judge,
+            rows,
+            key,
+            length=length,
+            prompt_lengths=sizes,
+            end=end,
+            max_calls=most,
+            progress=report,
+            **budget,
+        )
+    if judge is None:
+        return trace
+    return final_scores(trace, generator, judge)
+
+
+def as_generator(model: Any) -> Generator:
+    """The generator that a model means; `TypeError` if it means none."""
+    if isinstance(model, Transformer):
+        from minicosm.models import CachedTransformer
+
+        if not model.config.extra_inputs:
+            raise ValueError(
+                "this Transformer knows no start token; train one with extra_inputs=1 and a "
+                "CausalObjective that has a start token, or wrap it: CachedTransformer(model, start)"
+            )
+        return CachedTransformer(model, model.config.vocab)
+    if isinstance(model, Generator):
+        return model
+    if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
+        return HuggingFaceGenerator(model, start=getattr(model.config, "bos_token_id", None))
+    raise TypeError(
+        f"model is a {type(model).__name__}; it must be a world that generates, a causal Transformer, a "
+        "causal model of transformers, or have the methods vocab, begin, read and law of Generator"
+    )
+
+
+def as_verifier(verifier: Any) -> Verifier:
+    """A verifier, or a Python function as one."""
+    if isinstance(verifier, Verifier):
+        return verifier
+    if callable(verifier):
+        return FunctionVerifier(verifier)
+    raise TypeError(
+        f"verifier is a {type(verifier).__name__}; it must be a function of the tokens or have the methods "
+        "begin, read and score of Verifier"
+    )
+
+
+def _prompts(
+    prompts: Any, count: int | None
+) -> tuple[Int[np.ndarray, "batch P"], Int[np.ndarray, " batch"]]:
+    """Prompts as one array, and their lengths."""
+    if count is not None:
+        check_count("count", count)
+    if prompts is None:
+        return np.zeros((count or 1, 0), np.int32), np.zeros(count or 1, np.int32)
+    if isinstance(prompts, str | bytes):
+        raise TypeError("prompts is a text; they must be tokens, whole numbers")
+    try:
+        rows = [np.asarray(row) for row in prompts]
+    except TypeError:
+        raise TypeError(
+            f"prompts is a {type(prompts).__name__}; it must be a prompt or a list of prompts"
+        ) from None
+    if rows and all(row.ndim == 0 for row in rows):
+        rows = [np.asarray(prompts)] * (count or 1)
+    elif count is not None and len(rows) != count:
+        if len(rows) != 1:
+            raise ValueError(
+                f"count is {count} and there are {len(rows)} prompts; give one of the two"
+            )
+        rows *= count
+    if not rows:
+        raise ValueError("prompts is empty; give at least one prompt, or a count of empty ones")
+    for i, row in enumerate(rows):
+        if row.ndim != 1 or (row.size and row.dtype.kind not in "iu"):
+            raise ValueError(
+                f"prompt {i} has shape {row.shape} and dtype {row.dtype}; it must be a list of tokens"
+            )
+    sizes = np.array([len(row) for row in rows], np.int32)
+    whole = np.zeros((len(rows), int(sizes.max())), np.int64)
+    for row, prompt in zip(whole, rows, strict=True):
+        row[: len(prompt)] = prompt
+    return whole, sizes
+
+
+@contextmanager
+def _shown(wanted: bool, total: int) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("strings", total=total)
+        yield lambda done, _: bar.update(task, completed=done)
