@@ -1,6 +1,7 @@
 """`generate`: strings from a world, a trained model or a Hugging Face model, alone or under a verifier."""
 
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -95,7 +96,7 @@ def as_generator(model: Any) -> Generator:
     if isinstance(model, Generator):
         return model
     if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
-        return HuggingFaceGenerator(model, start=getattr(model.config, "bos_token_id", None))
+        return _kept(model, _around)
     raise TypeError(
         f"model is a {type(model).__name__}; it must be a world that generates, a causal Transformer, a "
         "causal model of transformers, or have the methods vocab, begin, read and law of Generator"
@@ -107,11 +108,28 @@ def as_verifier(verifier: Any) -> Verifier:
     if isinstance(verifier, Verifier):
         return verifier
     if callable(verifier):
-        return FunctionVerifier(verifier)
+        return _kept(verifier, FunctionVerifier)
     raise TypeError(
         f"verifier is a {type(verifier).__name__}; it must be a function of the tokens or have the methods "
         "begin, read and score of Verifier"
     )
+
+
+_KEPT: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def _kept(thing: Any, wrap: Callable[[Any], Any]) -> Any:
+    """What wraps a function or a model, the same at every call: another one would compile anew."""
+    try:
+        if thing not in _KEPT:
+            _KEPT[thing] = wrap(thing)
+        return _KEPT[thing]
+    except TypeError:  # neither hashed nor referred to weakly
+        return wrap(thing)
+
+
+def _around(model: Any) -> HuggingFaceGenerator:
+    return HuggingFaceGenerator(model, start=getattr(model.config, "bos_token_id", None))
 
 
 def _prompts(

@@ -196,7 +196,7 @@ class _Batch:
         longest = max(map(len, self.places))
         if self._cache is None:
             self._cache = DynamicCache(config=model.config)
-        elif self._size > 2 * longest + 32:
+        elif self._size > longest + longest // 4 + 16:
             self._compact(longest, device)
         if generator.vocab * 4 * sum(map(len, self.laws)) > KEPT_BYTES:
             self.laws = [
