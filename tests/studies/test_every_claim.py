@@ -136,3 +136,21 @@ def test_every_numbered_statement_of_the_paper_on_tuning_is_claimed(name):
     number = re.compile(rf"\b{re.escape(name.split('-')[1].upper())}\b")
     texts = [f"{c.source} {c.statement}" for i, (_, c) in CLAIMS.items() if i.startswith("tuning/")]
     assert f"tuning/{name}" in CLAIMS or list(filter(number.search, texts))
+
+
+def test_imports_go_through_front_doors():
+    """From outside a package no name is imported past its `__init__` where that has the name."""
+    doors = {}
+    for file in SOURCES.rglob("__init__.py"):
+        names = [n for n in ast.parse(file.read_text()).body if isinstance(n, ast.Assign)]
+        package = ".".join(("minicosm", *file.parent.relative_to(SOURCES).parts))
+        doors[package] = {e.value for n in names for e in n.value.elts} if names else set()
+    past = []
+    for file in SOURCES.rglob("*/*.py"):
+        here = ".".join(("minicosm", *file.relative_to(SOURCES).with_suffix("").parts))
+        for module, names in imports_of(file):
+            parts = module.split(".")
+            for door in (".".join(parts[:k]) for k in range(2, len(parts))):
+                if not here.startswith(f"{door}."):
+                    past += [(here, module, name) for name in names & doors.get(door, set())]
+    assert not past

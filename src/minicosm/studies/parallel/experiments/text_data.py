@@ -13,8 +13,7 @@ from minicosm.models import TranslatorConfig
 from minicosm.text.parallel_text import ParallelText, Survey
 from minicosm.text.subwords import SentencePiece, Subwords, load_subwords, train_sentencepiece
 from minicosm.text.token_pairs import Ragged, TokenPairs, buckets, encode
-from minicosm.training.one_of import OneOf
-from minicosm.training.refinement import Pairs
+from minicosm.training import OneOf, Pairs
 
 from ..trials import TextRun
 

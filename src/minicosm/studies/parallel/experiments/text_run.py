@@ -13,8 +13,7 @@ from minicosm.models.stutter import word_stutter_rate
 from minicosm.text.bleu import bleu
 from minicosm.text.subwords import Subwords
 from minicosm.text.token_pairs import TokenPairs
-from minicosm.training import fit
-from minicosm.training.refinement import RefinementObjective, TranslationObjective
+from minicosm.training import RefinementObjective, TranslationObjective, fit
 from minicosm.training.schedules import adafactor
 
 from ..trials import TextRun

@@ -17,8 +17,7 @@ from minicosm.decoding.refinement import Rejecter, constant, keep_all, linear, s
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Translator, TranslatorConfig
 from minicosm.models.stutter import stutter_rate
-from minicosm.training import adamw, fit_ensemble
-from minicosm.training.refinement import RefinementObjective, TranslationObjective
+from minicosm.training import RefinementObjective, TranslationObjective, adamw, fit_ensemble
 from minicosm.training.schedules import adafactor
 
 from ..trials import Data, Refining
