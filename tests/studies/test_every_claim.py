@@ -142,9 +142,10 @@ def test_imports_go_through_front_doors():
     """From outside a package no name is imported past its `__init__` where that has the name."""
     doors = {}
     for file in SOURCES.rglob("__init__.py"):
-        names = [n for n in ast.parse(file.read_text()).body if isinstance(n, ast.Assign)]
         package = ".".join(("minicosm", *file.parent.relative_to(SOURCES).parts))
-        doors[package] = {e.value for n in names for e in n.value.elts} if names else set()
+        lists = [n.value for n in ast.parse(file.read_text()).body if isinstance(n, ast.Assign)]
+        names = [each.value for v in lists if isinstance(v, ast.List) for each in v.elts]
+        doors[package] = set(names)
     past = []
     for file in SOURCES.rglob("*/*.py"):
         here = ".".join(("minicosm", *file.relative_to(SOURCES).with_suffix("").parts))
