@@ -83,7 +83,9 @@ time.sleep(0.01)
 
 @walled
 def test_answers_are_compared_by_the_parent():
-    code = "def f(a, b):\n    return a + b\ndef g():\n    return {1: {2.5, 'é'}, 'x': (None, b'y')}\n"
+    code = (
+        "def f(a, b):\n    return a + b\ndef g():\n    return {1: {2.5, 'é'}, 'x': (None, b'y')}\n"
+    )
     right = [
         Case("f", (1, 2), 3),
         Case("f", ([1], ["\n"]), [1, "\n"]),

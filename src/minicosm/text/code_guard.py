@@ -130,7 +130,7 @@ def _limit(what: int, value: int, more: int = 0) -> None:
             raise
 
 
-def shut_in(seconds: int, size: int) -> list[str]:
+def shut_in(seconds: int, size: int, parent: int) -> list[str]:
     """Give up all that judged code does not need, and say which walls stand."""
     if resource is not None:
         _limit(resource.RLIMIT_CPU, seconds, 1)
@@ -144,7 +144,9 @@ def shut_in(seconds: int, size: int) -> list[str]:
         _limit(resource.RLIMIT_AS, size)
     walls = []
     if sys.platform == "linux":
-        _prctl(1, 9)  # it is killed when its parent dies
+        _prctl(1, 9)  # killed when the parent dies
+        if os.getppid() != parent:  # which it has done
+            os._exit(1)
         _prctl(38, 1)  # no new privileges: both walls ask for it
         if landlock():
             walls.append("landlock")
@@ -168,7 +170,7 @@ def main() -> None:
         importlib.import_module(name)
     sys.stderr = sys.stdout
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    walls = shut_in(orders["seconds"], orders["bytes"])
+    walls = shut_in(orders["seconds"], orders["bytes"], orders["parent"])
     if orders["code"] is None:
         report(" ".join(walls))
         os._exit(0)

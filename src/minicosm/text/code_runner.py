@@ -229,7 +229,7 @@ def _process(orders: dict[str, Any], seconds: float, output: int) -> _Ended:
     """Start the guard with its orders, keep the first bytes that it writes, and end it at the deadline."""
     deadline = time.monotonic() + seconds
     with tempfile.TemporaryFile() as file:
-        file.write(json.dumps(orders).encode())
+        file.write(json.dumps(orders | {"parent": os.getpid()}).encode())
         file.seek(0)
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-W", "ignore", str(GUARD)],
