@@ -1,4 +1,4 @@
-"""The program in whose process judged code runs (`code_runner` starts it; nothing imports it).
+"""The program in whose process judged code runs; `code_runner` starts it as a script.
 
 It reads its orders, imports the modules that the code may use, shuts itself in, and only then compiles
 and runs the code. Once shut in, a process can compute, write to the descriptors it has, sleep and end:
