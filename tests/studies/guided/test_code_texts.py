@@ -38,11 +38,11 @@ def lines(count: int) -> list[str]:
 
 
 def runs(line: str) -> bool:
-    """Our own lines, of literals and one function, run here."""
+    """Our own lines, of literals and one function, run here; blanks around a line do not count."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(code_texts.definition("abc") + line, {"__builtins__": {}})
+            exec(code_texts.definition("abc") + line.strip(), {"__builtins__": {}})
     except Exception:
         return False
     return True
