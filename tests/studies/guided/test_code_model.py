@@ -35,9 +35,8 @@ def test_prompts_and_names():
     assert space["abc"]([1], 2) == [1, 2]
 
 
-def test_lines_are_judged_by_running_them():
-    judge = code_texts.Cases()
-    assert judge.correct("abc", RIGHT)
+def test_lines_are_judged():
+    assert code_texts.correct("abc", RIGHT)
     for wrong in (
         "assert abc([1, 2], 3) == [3, 1, 2]",
         "assert xyz([1, 2], 3) == [1, 2, 3]",
@@ -46,12 +45,12 @@ def test_lines_are_judged_by_running_them():
         "assert abc([1, 2], 3) == __import__('os')",
         "abc([1, 2], 3) == [1, 2, 3]",
     ):
-        assert not judge.correct("abc", wrong)
+        assert not code_texts.correct("abc", wrong)
     again = "assert abc([1,2],3)==[1,2,3]"
     other = "assert abc([], 3) == [3]"
     wrong = "assert abc([], 3) == [4]"
     text = "\n".join([RIGHT, "", again, other, wrong] + [RIGHT] * 4 + ["assert abc([], 9) == [9]"])
-    assert len(judge.distinct("abc", [text, other])) == 2  # the ninth line does not count
+    assert len(code_texts.distinct("abc", [text, other])) == 2  # the ninth line does not count
 
 
 def test_where_a_completion_stops_being_right():
@@ -151,9 +150,7 @@ def test_block_best_of_n_ends_blocks_with_lines(folder):
     assert coder.added(coder.ids(text), coder.ids(RIGHT)) == RIGHT
     probe = code_model.ProbeVerifier((np.zeros((16, 1)),), (np.zeros(1),))
     verifiers = code_model.Verifiers(None, probe)
-    numbers = code_model.run_arm(
-        task, coder, verifiers, code_texts.Cases(), "block best of 2", ("abc",), 0
-    )
+    numbers = code_model.run_arm(task, coder, verifiers, "block best of 2", ("abc",), 0)
     assert numbers["calls"] > 24 and numbers["verifier_calls"] >= 4
 
 

@@ -128,7 +128,6 @@ def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) ->
     total = config.seeds * len(config.arms) + 1
     progress(0, total, "verifiers")
     verifiers = train(config, coder, every[: config.training_names], folder / "verifiers.npz")
-    judge = texts.Cases()
     result: dict[str, list[dict[str, float]]] = {arm: [] for arm in config.arms}
     done = 1
     for seed in range(config.seeds):
@@ -137,7 +136,7 @@ def measure(config: CodeTask, coder: Coder, progress: Progress, folder: Path) ->
             kept = folder / f"{arm.replace(' ', '-')}-{seed}.json"
             if not kept.exists():
                 part = kept.with_suffix(".part")
-                numbers = run_arm(config, coder, verifiers, judge, arm, tested, seed)
+                numbers = run_arm(config, coder, verifiers, arm, tested, seed)
                 part.write_text(json.dumps(numbers))
                 part.rename(kept)
             result[arm].append(json.loads(kept.read_text()))
@@ -169,8 +168,7 @@ def complete(
 
 
 def run_arm(
-    config: CodeTask, coder: Coder, verifiers: Verifiers, judge: texts.Cases, arm: str,
-    tested: Sequence[str], seed: int,
+    config: CodeTask, coder: Coder, verifiers: Verifiers, arm: str, tested: Sequence[str], seed: int,
 ) -> dict[str, float]:  # fmt: skip
     """Acc_distinct (different correct cases of each name over its texts, over all that were asked for), the
     share of correct cases, and the calls C."""
@@ -182,9 +180,9 @@ def run_arm(
     distinct = correct = 0
     for i, name in enumerate(tested):
         own = written[i * config.texts : (i + 1) * config.texts]
-        distinct += len(judge.distinct(name, own))
+        distinct += len(texts.distinct(name, own))
         correct += sum(
-            judge.correct(name, line) for text in own for line in texts.lines(text, finished=True)
+            texts.correct(name, line) for text in own for line in texts.lines(text, finished=True)
         )
     asked = texts.LINES * len(named)
     return {
@@ -245,7 +243,6 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
     """Of tokens and of lines."""
     trace, _ = complete(config, coder, Ancestral(), None, named, jax.random.key(config.seed))
     rng = np.random.default_rng(config.seed)
-    judge = texts.Cases()
     token: list[tuple[np.ndarray, int]] = []
     line: list[tuple[np.ndarray, int]] = []
     for row, name in enumerate(named):
@@ -263,7 +260,7 @@ def examples(config: CodeTask, coder: Coder, named: Sequence[str]) -> tuple[Exam
         for n, text in enumerate(written):
             there = texts.lines(text)
             if len(there) > ended:
-                line.append((states[begin + n], int(judge.correct(name, there[-1]))))
+                line.append((states[begin + n], int(texts.correct(name, there[-1]))))
                 ended = len(there)
     width = len(states[0])
     return _stack(token, width), _stack(line, width)

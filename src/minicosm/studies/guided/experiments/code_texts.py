@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minicosm.text.code_runner import Limits, read_case, run
+from minicosm.text.code_cases import Case, read_case
 
 LINES = 8
 """Test cases that are asked for; what comes after them does not count."""
@@ -52,35 +52,37 @@ def lines(completion: str, *, finished: bool = False) -> list[str]:
     return [line for line in whole if line.strip()][:LINES]
 
 
-class Cases:
-    """Judges lines by running them, each text once; see `code_runner`."""
-
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits
-        self.known: dict[tuple[str, str], bool] = {}
-
-    def correct(self, name: str, line: str) -> bool:
-        """Whether the line is a test case of this function and passes."""
-        case = read_case(line)
-        if case is None or case.name != name or not _is_append(case.arguments):
-            return False
-        if (name, line) not in self.known:
-            verdict = run(definition(name) + line.strip() + "\n", self.limits).verdict
-            self.known[name, line] = verdict == "passed"
-        return self.known[name, line]
-
-    def distinct(self, name: str, completions: Sequence[str]) -> set[str]:
-        """The different correct cases of finished completions: two are equal if list and item are."""
-        result = set()
-        for text in completions:
-            for line in lines(text, finished=True):
-                if self.correct(name, line):
-                    result.add(repr(read_case(line).arguments))  # type: ignore[union-attr]
-        return result
+def read(name: str, line: str) -> Case | None:
+    """The test case of this function that a line states: a list and an item, all literals."""
+    case = read_case(line)
+    if case is None or case.name != name or len(case.arguments) != 2:
+        return None
+    return case if isinstance(case.arguments[0], list) else None
 
 
-def _is_append(arguments: tuple[Any, ...]) -> bool:
-    return len(arguments) == 2 and isinstance(arguments[0], list)
+def correct(name: str, line: str) -> bool:
+    """Whether the line is a test case of this function and passes: what the function returns is known,
+    so the line is read and computed, not run."""
+    case = read(name, line)
+    return case is not None and [*case.arguments[0], case.arguments[1]] == case.expected
+
+
+def distinct(name: str, completions: Sequence[str]) -> set[str]:
+    """The different correct cases of finished completions: two are equal if list and item are."""
+    return {
+        _written(case.arguments, line.strip())
+        for text in completions
+        for line in lines(text, finished=True)
+        if correct(name, line) and (case := read(name, line))
+    }
+
+
+def _written(value: Any, otherwise: str) -> str:
+    """As Python writes it; integers may be too long for that."""
+    try:
+        return repr(value)
+    except ValueError:
+        return otherwise
 
 
 def viable(name: str, text: str) -> bool:
@@ -106,11 +108,11 @@ def _right_so_far(name: str, line: str, *, whole: bool) -> bool:
     _, sign, right = squeezed.partition("==")
     if not sign:
         return not whole and opening.startswith(squeezed[: len(opening)])
-    case = read_case(line.partition("==")[0] + "== 0")
-    if case is None or case.name != name or not _is_append(case.arguments):
+    case = read(name, line.partition("==")[0] + "== 0")
+    if case is None:
         return False
     items, item = case.arguments
-    wanted = repr([*items, item]).replace(" ", "")
+    wanted = _written([*items, item], "").replace(" ", "")
     right = right.replace('"', "'")
     return right == wanted if whole else wanted.startswith(right)
 
