@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 AnyArray = jax.Array | np.ndarray
+Scalar = int | Int[AnyArray, ""]
 
 
 def is_concrete(*arrays: Any) -> bool:
@@ -168,7 +169,7 @@ def check_key(key: Any, name: str = "key") -> PRNGKeyArray:
     if isinstance(key, jax.Array | np.ndarray):
         new = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
         if new and key.shape == ():
-            return key
+            return jnp.asarray(key)
         if not new and key.dtype == np.uint32 and key.ndim == 1:
             return jnp.asarray(key)
         what = f"an array of shape {key.shape} and dtype {key.dtype}"
@@ -197,7 +198,7 @@ def check_number(
     number = math.nan
     if real and scalar:
         with contextlib.suppress(OverflowError):
-            number = float(value)  # type: ignore[arg-type]
+            number = float(value)
     if not (math.isfinite(number) and least <= number <= most):
         if least == -math.inf and most == math.inf:
             wanted = "a finite number"

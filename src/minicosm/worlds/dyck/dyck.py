@@ -9,8 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count, check_distribution, check_tokens, is_concrete, parameter
+from ..arrays import (
+    AnyArray,
+    Scalar,
+    check_count,
+    check_distribution,
+    check_size,
+    check_tokens,
+    is_concrete,
+    parameter,
+)
 from ..markov import stationary_law
+from ..text import brackets_text
 from . import strings
 
 
@@ -172,6 +182,32 @@ class Dyck(eqx.Module):
         states = self._states(tokens, table)
         each = table[states[:-1], jnp.clip(jnp.asarray(tokens), 0, self.vocab)]
         return jnp.where(states[-1] == self._dead, -jnp.inf, jnp.sum(each))
+
+    # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
+
+    def begin(self, room: int) -> strings.Stacks:
+        """The memory of the empty string, with room for `room` tokens: the stack of every prefix."""
+        check_count("room", room, least=0)
+        check_size(f"a memory of {room} tokens", (room + 1) * self.depth)
+        return strings.empty_stacks(room, self.types, self.depth)
+
+    def read(self, memory: strings.Stacks, n: Scalar, token: Scalar) -> strings.Stacks:
+        """The memory once `token` stands after the first n tokens."""
+        fits = strings.fits_after(self.law(memory, n), token)
+        return strings.read_bracket(memory, n, token, fits)
+
+    def law(self, memory: strings.Stacks, n: Scalar) -> Float[Array, " vocab"]:
+        """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
+        prefix."""
+        moves, d = self._moves(), jnp.maximum(memory.depths[n], 0)
+        types = jnp.asarray(self.type_probabilities)
+        return strings.next_law(memory, n, moves.open[d], moves.close[d], types)
+
+    def text(self, tokens: Any) -> str:
+        """The string as brackets ()[]{}<>; `(t` and `)t` with spaces between them if there are more
+        than four types. Padding after its end (the id `vocab`, or -1 as a sampler returns it) is
+        left out."""
+        return brackets_text(tokens, self.types)
 
     def depths(self, tokens: Int[AnyArray, " T"]) -> Int[Array, " T"]:
         """Open minus closed brackets up to each token, itself included."""

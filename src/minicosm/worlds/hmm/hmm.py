@@ -12,15 +12,18 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from .. import markov
 from ..arrays import (
     AnyArray,
+    Scalar,
     check_count,
     check_distribution,
     check_embeddings,
     check_positive,
+    check_size,
     check_tokens,
     embed_rows,
     is_concrete,
     parameter,
 )
+from ..text import numbers_text
 from . import chain
 
 
@@ -206,6 +209,33 @@ class HMM(eqx.Module):
         """`log P[X_{i+1} | X_{1:i}]` for i = 1..T: the exact causal language model."""
         forward, _ = chain.forward_messages(jnp.asarray(self.A), self.first, self.embed(tokens))
         return jnp.log(forward[1:] @ jnp.asarray(self.W).T)
+
+    # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
+
+    def begin(self, room: int) -> Float[Array, "rows hidden"]:
+        """The memory of the empty string, with room for `room` tokens: row n is the filtered law
+        `P[H_{n+1} | X_{1:n}]`, zero once the tokens are impossible."""
+        rows = check_count("room", room, least=0) + 1
+        check_size(f"a memory of {room} tokens", rows * self.hidden)
+        first = chain.normalise(self.first)
+        return jnp.zeros((rows, self.hidden), first.dtype).at[0].set(first)
+
+    def read(
+        self, memory: Float[Array, "rows hidden"], n: Scalar, token: Scalar
+    ) -> Float[Array, "rows hidden"]:
+        """The memory once `token` stands after the first n tokens: `A (a_n * W[token])`, normalised."""
+        seen = embed_rows(jnp.asarray(self.W), jnp.asarray(token)[None], None)[0]
+        moved = jnp.asarray(self.A) @ (memory[n] * seen)
+        return memory.at[n + 1].set(chain.normalise(moved).astype(memory.dtype))
+
+    def law(self, memory: Float[Array, "rows hidden"], n: Scalar) -> Float[Array, " vocab"]:
+        """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
+        prefix."""
+        return jnp.log(jnp.asarray(self.W) @ memory[n])
+
+    def text(self, tokens: Any) -> str:
+        """The tokens as numbers with spaces between them; see `Dyck.text` for padding."""
+        return numbers_text(tokens, self.vocab)
 
     def supports(self, embeddings: Float[AnyArray, "T hidden"]) -> Supports:
         """Which hidden values are possible, decided on truth values and never by a threshold."""

@@ -11,16 +11,20 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from .. import markov
 from ..arrays import (
     AnyArray,
+    Scalar,
     check_count,
     check_distribution,
     check_embeddings,
     check_positive,
+    check_size,
     check_tokens,
     embed_rows,
     is_concrete,
     parameter,
 )
+from ..text import numbers_text
 from . import chain
+from .configurations import check_configurations, log_scale, weights_of
 from .hmm import (
     HMM,
     Supports,
@@ -33,8 +37,6 @@ from .hmm import (
     uniform,
 )
 
-MAX_CONFIGURATIONS = 10_000
-
 
 class MemorySample(NamedTuple):
     """One draw: tokens, hidden states 0..T (`h = j * S + s`), and the value of every cell."""
@@ -42,6 +44,14 @@ class MemorySample(NamedTuple):
     tokens: Int[Array, " T"]
     hidden: Int[Array, " T+1"]
     memory: Int[Array, " N"]
+
+
+class MemoryFilter(NamedTuple):
+    """What a memory world knows after every prefix, each configuration for itself; row n is after n
+    tokens."""
+
+    hidden: Float[Array, "rows C H"]  # P[H_{n+1} | X_{1:n}, M]; zero once they are impossible
+    logs: Float[Array, "rows C"]  # log P[X_{1:n} | M] up to a constant: the largest is zero
 
 
 class MemoryPosterior(NamedTuple):
@@ -74,7 +84,7 @@ class MemoryHMM(eqx.Module):
         self.W = parameter("W", W, (None, None, None, None))
         _, values, cells, syntax = self.W.shape
         hidden = cells * syntax
-        _check_configurations(values, cells)
+        check_configurations(values, cells)
         if np.shape(pM) == (values,) * cells and cells > 1:
             pM = np.reshape(pM, -1) if is_concrete(pM) else jnp.reshape(pM, -1)
         self.A = parameter("A", A, (hidden, hidden))
@@ -108,7 +118,7 @@ class MemoryHMM(eqx.Module):
         check_count("memory", memory)
         check_count("vocab", vocab)
         check_count("cells", cells)
-        _check_configurations(memory, cells)
+        check_configurations(memory, cells)
         check_positive("transition_temperature", transition_temperature)
         check_positive("emission_temperature", emission_temperature)
         check_positive("start_temperature", start_temperature)
@@ -239,7 +249,7 @@ class MemoryHMM(eqx.Module):
         run = jax.vmap(chain.aggregates, in_axes=(None, None, 1))
         tau, logs = run(jnp.asarray(self.A), self.first, self._rows(embeddings))
         # Every chain's tau sums to one (or is zero and has weight zero), so only weights remain.
-        weights = chain.normalise(_weights(jnp.asarray(self.pM), logs).T)
+        weights = chain.normalise(weights_of(jnp.asarray(self.pM), logs).T)
         return weights[..., None] * jnp.moveaxis(tau, 0, 1)
 
     def predict(
@@ -276,7 +286,7 @@ class MemoryHMM(eqx.Module):
         logs = jnp.concatenate(
             [m.backward_log[:, :1], m.forward_log + m.backward_log[:, 1:]], axis=1
         )
-        joint = _weights(jnp.asarray(self.pM), logs)[..., None] * joint
+        joint = weights_of(jnp.asarray(self.pM), logs)[..., None] * joint
         configurations = chain.normalise(joint[:, 0].sum(axis=1))
         grid = configurations.reshape((self.values,) * self.cells)
         cells = jnp.stack(
@@ -295,8 +305,8 @@ class MemoryHMM(eqx.Module):
         rows = rows.reshape(len(rows), self.configurations, self.hidden)
         run = jax.vmap(chain.log_likelihood, in_axes=(None, None, 1))
         prior, logs = jnp.asarray(self.pM), run(jnp.asarray(self.A), self.first, rows)
-        total = jnp.sum(_weights(prior, logs))
-        log = _log_scale(prior, logs) + jnp.log(jnp.where(total > 0, total, 1))
+        total = jnp.sum(weights_of(prior, logs))
+        log = log_scale(prior, logs) + jnp.log(jnp.where(total > 0, total, 1))
         return jnp.where(total > 0, log, -jnp.inf)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
@@ -312,9 +322,44 @@ class MemoryHMM(eqx.Module):
         rows = rows.reshape(len(rows), self.configurations, self.hidden)
         run = jax.vmap(chain.forward_messages, in_axes=(None, None, 1))
         forward, logs = run(jnp.asarray(self.A), self.first, rows)
-        weights = _weights(jnp.asarray(self.pM), logs)
+        weights = weights_of(jnp.asarray(self.pM), logs)
         tau = jnp.moveaxis(weights[..., None] * forward, 0, 1)[1:]
         return jnp.log(chain.normalise(self.unlift(tau)) @ self.emission_columns().T)
+
+    # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
+
+    def begin(self, room: int) -> MemoryFilter:
+        """The memory of the empty string, with room for `room` tokens."""
+        rows = check_count("room", room, least=0) + 1
+        count, hidden = self.configurations, self.hidden
+        check_size(f"a memory of {room} tokens", rows * count * hidden)
+        first = chain.normalise(self.first)
+        laws = jnp.zeros((rows, count, hidden), first.dtype).at[0].set(first)
+        return MemoryFilter(laws, jnp.zeros((rows, count), first.dtype))
+
+    def read(self, memory: MemoryFilter, n: Scalar, token: Scalar) -> MemoryFilter:
+        """The memory once `token` stands after the first n tokens: one step of every chain."""
+        columns = embed_rows(self.emission_columns(), jnp.asarray(token)[None], None)[0]
+        seen = memory.hidden[n] * self.lift(columns)
+        total = jnp.sum(seen, axis=1)
+        alive = total > 0
+        logs = jnp.where(alive, memory.logs[n] + jnp.log(jnp.where(alive, total, 1)), -jnp.inf)
+        logs = logs - jnp.where(jnp.any(alive), jnp.max(logs), 0)
+        moved = chain.normalise(seen @ jnp.asarray(self.A).T)
+        return MemoryFilter(
+            memory.hidden.at[n + 1].set(moved.astype(memory.hidden.dtype)),
+            memory.logs.at[n + 1].set(logs.astype(memory.logs.dtype)),
+        )
+
+    def law(self, memory: MemoryFilter, n: Scalar) -> Float[Array, " vocab"]:
+        """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
+        prefix."""
+        tau = weights_of(jnp.asarray(self.pM), memory.logs[n])[:, None] * memory.hidden[n]
+        return jnp.log(self.emission_columns() @ chain.normalise(self.unlift(tau)))
+
+    def text(self, tokens: Any) -> str:
+        """The tokens as numbers with spaces between them; see `Dyck.text` for padding."""
+        return numbers_text(tokens, self.vocab)
 
     def supports(self, embeddings: Float[AnyArray, "T CH"]) -> Supports:
         """Which (configuration, state) pairs are possible, decided on truth values."""
@@ -335,29 +380,3 @@ class MemoryHMM(eqx.Module):
     def stationary(self) -> Float[np.ndarray, " hidden"]:
         """The stationary law of the moving chain; raises if it is not unique."""
         return markov.stationary_law(np.asarray(self.A))
-
-
-def _check_configurations(values: int, cells: int) -> None:
-    if values**cells > MAX_CONFIGURATIONS:
-        raise ValueError(
-            f"{cells} cells of {values} values have {values**cells} configurations; "
-            f"exact inference enumerates them and takes at most {MAX_CONFIGURATIONS}"
-        )
-
-
-def _log_scale(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, " *T"]:
-    """The largest `log(prior) + logs` at each position (0 if all are -inf), a constant."""
-    prior, logs = jax.lax.stop_gradient((prior, logs))
-    top = jnp.max(jnp.log(prior).reshape(-1, *(1,) * (logs.ndim - 1)) + logs, axis=0)
-    return jnp.where(jnp.isfinite(top), top, 0)
-
-
-def _weights(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, "C *T"]:
-    """`prior * exp(logs)` scaled so that the largest configuration at each position has weight one.
-
-    The prior stays outside the logarithm, so that derivatives are finite where it is zero; there
-    the exponent is cut off before it overflows.
-    """
-    limit = 0.9 * float(np.log(jnp.finfo(logs.dtype).max))
-    grown = jnp.exp(jnp.minimum(logs - _log_scale(prior, logs), limit))
-    return prior.reshape(-1, *(1,) * (logs.ndim - 1)) * grown
