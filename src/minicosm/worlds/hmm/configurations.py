@@ -10,7 +10,7 @@ MAX_CONFIGURATIONS = 10_000
 
 def check_configurations(values: int, cells: int) -> int:
     """The number of configurations `values ** cells`; raise, before computing it, if that is too many."""
-    limit = np.log2(MAX_CONFIGURATIONS) + 1
+    limit = 60
     count = values**cells if float(cells) * np.log2(float(values)) < limit else None
     if count is None or count > MAX_CONFIGURATIONS:
         many = f"{values}^{cells}" if count is None else str(count)

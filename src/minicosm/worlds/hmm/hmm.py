@@ -16,12 +16,18 @@ from ..arrays import (
     check_count,
     check_distribution,
     check_embeddings,
+    check_key,
+    check_length,
+    check_positions,
     check_positive,
     check_size,
     check_tokens,
+    check_worlds,
     embed_rows,
     is_concrete,
+    is_empty,
     parameter,
+    stochastic,
 )
 from ..text import numbers_text
 from . import chain
@@ -61,13 +67,10 @@ class HMM(eqx.Module):
 
     def __init__(self, A: Any, W: Any, p0: Any):
         """`A[i, j] = P(next = i | now = j)`, `W[x, h] = P(token = x | state = h)`, `p0 = P[H_0]`."""
-        A = parameter("A", A, (None, None))
-        hidden = A.shape[1]
-        self.A = parameter("A", A, (hidden, hidden))
-        self.W = parameter("W", W, (None, hidden))
+        hidden = parameter("A", A, (None, None)).shape[1]
+        self.A = stochastic("A", A, (hidden, hidden))
+        self.W = stochastic("W", W, (None, hidden))
         self.p0 = parameter("p0", p0, (hidden,))
-        check_distribution("A", self.A, columns=True)
-        check_distribution("W", self.W, columns=True)
         check_distribution("p0", self.p0, columns=False)
 
     @classmethod
@@ -88,12 +91,15 @@ class HMM(eqx.Module):
         mixing weights, each state's emission law and the start law are softmaxes of uniform logits
         at the three temperatures. The same key gives the same world in either precision.
         """
+        check_key(key)
         check_count("hidden", hidden)
         check_count("vocab", vocab)
         check_positive("transition_temperature", transition_temperature)
         check_positive("emission_temperature", emission_temperature)
         check_positive("start_temperature", start_temperature)
         count = hidden if permutations is None else check_count("permutations", permutations)
+        check_size(f"{count} permutations of hidden = {hidden} states", count * hidden**2)
+        check_size(f"emissions of vocab = {vocab} tokens", vocab * hidden)
 
         def draw() -> Any:
             transition, emission, start = jax.random.split(key, 3)
@@ -111,10 +117,13 @@ class HMM(eqx.Module):
     @classmethod
     def stack(cls, worlds: list[Self]) -> Self:
         """Worlds of one size as one world with a leading axis, to be used under `jax.vmap`."""
+        check_worlds(worlds, cls)
         return jax.tree.map(lambda *leaves: np.stack(leaves), *worlds)
 
     def unstack(self) -> list[Self]:
         """The worlds of a stack, one by one."""
+        if np.ndim(self.p0) < 2:
+            raise ValueError("this world is one world and no stack; it must come from `stack`")
         return [jax.tree.map(lambda leaf, i=i: leaf[i], self) for i in range(self.A.shape[0])]
 
     @property
@@ -136,9 +145,9 @@ class HMM(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, length: int) -> Sample:
         """Draw `length` tokens and the hidden states 0..length behind them."""
-        check_count("length", length)
+        check_length(length)
         return sample_chain(
-            key, length, jnp.asarray(self.A), jnp.asarray(self.p0), jnp.asarray(self.W)
+            check_key(key), length, jnp.asarray(self.A), jnp.asarray(self.p0), jnp.asarray(self.W)
         )
 
     # -- the exact model as a masked language model -------------------------------------------
@@ -165,8 +174,9 @@ class HMM(eqx.Module):
         On proper embeddings this is `P[X_i | the other tokens]`.
         """
         rows = check_embeddings(embeddings, self.hidden)
+        at = check_positions(at, len(rows))
         laws = chain.laws(jnp.asarray(self.A), self.first, rows, jnp.asarray(self.W))
-        return laws if at is None else laws[jnp.asarray(at)]
+        return laws if at is None else laws[at]
 
     # -- exact questions ----------------------------------------------------------------------
 
@@ -199,7 +209,7 @@ class HMM(eqx.Module):
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
         """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
-        if len(prefix) == 0:
+        if is_empty("prefix", prefix):
             return jnp.asarray(self.W) @ self.first
         rows = self.embed(prefix)
         forward, _ = chain.forward_messages(jnp.asarray(self.A), self.first, rows)

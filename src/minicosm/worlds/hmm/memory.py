@@ -15,12 +15,18 @@ from ..arrays import (
     check_count,
     check_distribution,
     check_embeddings,
+    check_key,
+    check_length,
+    check_positions,
     check_positive,
     check_size,
     check_tokens,
     embed_rows,
     is_concrete,
+    is_empty,
+    numeric,
     parameter,
+    stochastic,
 )
 from ..text import numbers_text
 from . import chain
@@ -79,19 +85,20 @@ class MemoryHMM(eqx.Module):
     def __init__(self, A: Any, W: Any, pM: Any, p0: Any):
         """`A` (H, H) and `p0` (H,) as in `HMM` with `h = j * S + s`; `W[x, m, j, s]`; `pM` the joint
         law of the cells, of shape (M,) * N or flattened row-major."""
-        if len(np.shape(W)) == 3:  # one cell: W[x, m, s]
+        W = numeric("W", W)
+        if len(W.shape) == 3:  # one cell: W[x, m, s]
             W = W[:, :, None, :]
-        self.W = parameter("W", W, (None, None, None, None))
+        turned = "pass the last axis first, np.moveaxis({}, -1, 0)"
+        self.W = stochastic("W", W, (None, None, None, None), turned)
         _, values, cells, syntax = self.W.shape
         hidden = cells * syntax
         check_configurations(values, cells)
-        if np.shape(pM) == (values,) * cells and cells > 1:
+        pM = numeric("pM", pM)
+        if pM.shape == (values,) * cells and cells > 1:
             pM = np.reshape(pM, -1) if is_concrete(pM) else jnp.reshape(pM, -1)
-        self.A = parameter("A", A, (hidden, hidden))
+        self.A = stochastic("A", A, (hidden, hidden))
         self.pM = parameter("pM", pM, (values**cells,))
         self.p0 = parameter("p0", p0, (hidden,))
-        check_distribution("A", self.A, columns=True)
-        check_distribution("W", self.W, columns=True)
         check_distribution("pM", self.pM, columns=False)
         check_distribution("p0", self.p0, columns=False)
 
@@ -114,21 +121,26 @@ class MemoryHMM(eqx.Module):
         memory values that mixes |M|^N |H| permutations. The laws of memory and start state are the
         marginals of one softmax over all pairs, so that the two are independent as the paper's
         definition asks."""
+        check_key(key)
         check_count("hidden", hidden)
         check_count("memory", memory)
         check_count("vocab", vocab)
         check_count("cells", cells)
-        check_configurations(memory, cells)
+        check_size(
+            f"transitions of hidden = {hidden} states and cells = {cells}", (hidden * cells) ** 2
+        )
+        configurations, size = check_configurations(memory, cells), hidden * cells
         check_positive("transition_temperature", transition_temperature)
         check_positive("emission_temperature", emission_temperature)
         check_positive("start_temperature", start_temperature)
-        count = memory**cells * hidden * cells
+        count = configurations * size
         if permutations is not None:
             count = check_count("permutations", permutations)
+        check_size(f"{count} permutations of hidden = {hidden} states a cell", count * size**2)
+        check_size(f"emissions of vocab = {vocab} tokens", vocab * memory * size)
 
         def draw() -> Any:
             transition, emission, start = jax.random.split(key, 3)
-            size, configurations = hidden * cells, memory**cells
             A = permutation_mixture(transition, size, count, transition_temperature)
             W = softmax_uniform(emission, (vocab, memory, cells, hidden), emission_temperature)
             joint = softmax_uniform(start, (configurations * size,), start_temperature)
@@ -216,8 +228,8 @@ class MemoryHMM(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, length: int) -> MemorySample:
         """Draw the memory, then `length` tokens and the hidden states behind them."""
-        check_count("length", length)
-        memory_key, chain_key = jax.random.split(key)
+        check_length(length)
+        memory_key, chain_key = jax.random.split(check_key(key))
         configuration = invert(cumulative(jnp.asarray(self.pM)), uniform(memory_key, ()))
         rows = self.emission_columns()[:, jnp.asarray(self._lift_index())[configuration]]
         tokens, hidden = sample_chain(
@@ -261,7 +273,8 @@ class MemoryHMM(eqx.Module):
         Averaging over configurations multiplies both by one number, so this is `eta(W) tau_i`.
         """
         tau, lifted = self.aggregate(embeddings), self.lift(self.emission_columns())
-        tau = tau if at is None else tau[jnp.asarray(at)]
+        at = check_positions(at, len(tau))
+        tau = tau if at is None else tau[at]
         return tau.reshape(len(tau), -1) @ lifted.reshape(self.vocab, -1).T
 
     # -- exact questions ----------------------------------------------------------------------
@@ -311,7 +324,7 @@ class MemoryHMM(eqx.Module):
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
         """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
-        if len(prefix) == 0:
+        if is_empty("prefix", prefix):
             unseen, mask = np.zeros(1, int), np.zeros(1, bool)
             return self.conditionals(unseen, mask)[0]
         return jnp.exp(self.next_logits(prefix)[-1])
