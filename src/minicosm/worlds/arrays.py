@@ -9,68 +9,59 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from .checks import (
-    AnyArray as AnyArray,
+    AnyArray,
+    Scalar,
+    check_choice,
+    check_count,
+    check_flag,
+    check_key,
+    check_kind,
+    check_length,
+    check_number,
+    check_positions,
+    check_positive,
+    check_reals,
+    check_shape,
+    check_size,
+    check_whole_numbers,
+    check_worlds,
+    is_concrete,
+    is_empty,
+    native,
+    numeric,
+    short,
 )
-from .checks import (
-    Scalar as Scalar,
-)
-from .checks import (
-    check_choice as check_choice,
-)
-from .checks import (
-    check_count as check_count,
-)
-from .checks import (
-    check_flag as check_flag,
-)
-from .checks import (
-    check_key as check_key,
-)
-from .checks import (
-    check_kind as check_kind,
-)
-from .checks import (
-    check_length as check_length,
-)
-from .checks import (
-    check_number as check_number,
-)
-from .checks import (
-    check_positions as check_positions,
-)
-from .checks import (
-    check_positive as check_positive,
-)
-from .checks import (
-    check_reals as check_reals,
-)
-from .checks import (
-    check_shape as check_shape,
-)
-from .checks import (
-    check_size as check_size,
-)
-from .checks import (
-    check_whole_numbers as check_whole_numbers,
-)
-from .checks import (
-    check_worlds as check_worlds,
-)
-from .checks import (
-    is_concrete as is_concrete,
-)
-from .checks import (
-    is_empty as is_empty,
-)
-from .checks import (
-    native as native,
-)
-from .checks import (
-    numeric as numeric,
-)
-from .checks import (
-    short as short,
-)
+
+__all__ = [
+    "AnyArray",
+    "Scalar",
+    "check_choice",
+    "check_count",
+    "check_distribution",
+    "check_embeddings",
+    "check_flag",
+    "check_key",
+    "check_kind",
+    "check_length",
+    "check_number",
+    "check_positions",
+    "check_positive",
+    "check_reals",
+    "check_shape",
+    "check_size",
+    "check_tokens",
+    "check_whole_numbers",
+    "check_worlds",
+    "embed_rows",
+    "is_concrete",
+    "is_empty",
+    "native",
+    "numeric",
+    "parameter",
+    "short",
+    "stochastic",
+    "sum_text",
+]
 
 
 def parameter(name: str, value: Any, shape: Sequence[int | None]) -> AnyArray:

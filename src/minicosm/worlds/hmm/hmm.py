@@ -29,6 +29,7 @@ from ..arrays import (
     parameter,
     stochastic,
 )
+from ..padding import cut, known, pad, padded_length
 from ..text import numbers_text
 from . import chain
 
@@ -146,9 +147,8 @@ class HMM(eqx.Module):
     def sample(self, key: PRNGKeyArray, length: int) -> Sample:
         """Draw `length` tokens and the hidden states 0..length behind them."""
         check_length(length)
-        return sample_chain(
-            check_key(key), length, jnp.asarray(self.A), jnp.asarray(self.p0), jnp.asarray(self.W)
-        )
+        laws = jnp.asarray(self.A), jnp.asarray(self.p0), jnp.asarray(self.W)
+        return draw_chain(check_key(key), length, *laws)
 
     # -- the exact model as a masked language model -------------------------------------------
 
@@ -204,7 +204,11 @@ class HMM(eqx.Module):
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Float[Array, ""]:
         """`log P[observed tokens]`; -inf if they are impossible."""
-        rows = self.embed(tokens, observed)
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        if known(self, tokens, observed):
+            observed = np.ones(len(tokens), bool) if observed is None else observed
+            return _log_prob(self, pad(tokens, 0), pad(observed, False), np.int32(len(tokens)))
+        rows = embed_rows(jnp.asarray(self.W), tokens, observed)
         return chain.log_likelihood(jnp.asarray(self.A), self.first, rows)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
@@ -217,8 +221,10 @@ class HMM(eqx.Module):
 
     def next_logits(self, tokens: Int[AnyArray, " T"]) -> Float[Array, "T vocab"]:
         """`log P[X_{i+1} | X_{1:i}]` for i = 1..T: the exact causal language model."""
-        forward, _ = chain.forward_messages(jnp.asarray(self.A), self.first, self.embed(tokens))
-        return jnp.log(forward[1:] @ jnp.asarray(self.W).T)
+        tokens, _ = check_tokens(tokens, None, self.vocab)
+        if known(self, tokens):
+            return cut(_next_logits(self, pad(tokens, 0)), len(tokens))
+        return _next_logits(self, tokens)
 
     # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
 
@@ -261,6 +267,20 @@ class HMM(eqx.Module):
         return markov.stationary_law(np.asarray(self.A))
 
 
+@eqx.filter_jit
+def _log_prob(world: HMM, tokens: Any, observed: Any, length: Any) -> Float[Array, ""]:
+    """`log_prob` of the first `length` tokens."""
+    rows = embed_rows(jnp.asarray(world.W), tokens, observed)
+    return chain.forward_messages(jnp.asarray(world.A), world.first, rows)[1][length]
+
+
+@eqx.filter_jit
+def _next_logits(world: HMM, tokens: Any) -> Float[Array, "T vocab"]:
+    rows = embed_rows(jnp.asarray(world.W), tokens, None)
+    forward, _ = chain.forward_messages(jnp.asarray(world.A), world.first, rows)
+    return jnp.log(forward[1:] @ jnp.asarray(world.W).T)
+
+
 def chain_supports(A: AnyArray, p0: AnyArray, seen: Bool[Array, "T H"]) -> Supports:
     """Supports of one chain; A and p0 are compared with zero in the precision they are stored in."""
     arrows, start = A > 0, p0 > 0
@@ -268,6 +288,20 @@ def chain_supports(A: AnyArray, p0: AnyArray, seen: Bool[Array, "T H"]) -> Suppo
     a, b = chain.supports(jnp.asarray(arrows), jnp.asarray(first), seen)
     at_start = jnp.asarray(start) & b[0]
     return Supports(a & b[1:], at_start, jnp.any(at_start))
+
+
+def draw_chain(
+    key: PRNGKeyArray,
+    length: int,
+    A: Float[Array, "hidden hidden"],
+    p0: Float[Array, " hidden"],
+    W: Float[Array, "vocab hidden"],
+) -> Sample:
+    """`sample_chain` with few programs: uniform i is the same however many are drawn."""
+    if not known(key, A, p0, W):
+        return sample_chain(key, length, A, p0, W)
+    drawn = sample_chain(key, padded_length(length), A, p0, W)
+    return Sample(cut(drawn.tokens, length), cut(drawn.hidden, length + 1))
 
 
 @partial(jax.jit, static_argnames="length")

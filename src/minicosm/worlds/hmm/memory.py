@@ -28,17 +28,18 @@ from ..arrays import (
     parameter,
     stochastic,
 )
+from ..padding import cut, known, pad
 from ..text import numbers_text
-from . import chain
-from .configurations import check_configurations, log_scale, weights_of
+from . import chain, memory_laws
+from .configurations import check_configurations, weights_of
 from .hmm import (
     HMM,
     Supports,
     chain_supports,
     cumulative,
+    draw_chain,
     invert,
     permutation_mixture,
-    sample_chain,
     softmax_uniform,
     uniform,
 )
@@ -232,7 +233,7 @@ class MemoryHMM(eqx.Module):
         memory_key, chain_key = jax.random.split(check_key(key))
         configuration = invert(cumulative(jnp.asarray(self.pM)), uniform(memory_key, ()))
         rows = self.emission_columns()[:, jnp.asarray(self._lift_index())[configuration]]
-        tokens, hidden = sample_chain(
+        tokens, hidden = draw_chain(
             chain_key, length, jnp.asarray(self.A), jnp.asarray(self.p0), rows
         )
         return MemorySample(tokens, hidden, jnp.asarray(self.cell_values())[configuration])
@@ -314,13 +315,13 @@ class MemoryHMM(eqx.Module):
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Float[Array, ""]:
         """`log sum_m P[M = m] P[observed tokens | m]`; -inf if they are impossible."""
-        rows = self.embed(tokens, observed)
-        rows = rows.reshape(len(rows), self.configurations, self.hidden)
-        run = jax.vmap(chain.log_likelihood, in_axes=(None, None, 1))
-        prior, logs = jnp.asarray(self.pM), run(jnp.asarray(self.A), self.first, rows)
-        total = jnp.sum(weights_of(prior, logs))
-        log = log_scale(prior, logs) + jnp.log(jnp.where(total > 0, total, 1))
-        return jnp.where(total > 0, log, -jnp.inf)
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        if known(self, tokens, observed):
+            observed = np.ones(len(tokens), bool) if observed is None else observed
+            return memory_laws.log_prob(
+                self, pad(tokens, 0), pad(observed, False), np.int32(len(tokens))
+            )
+        return memory_laws.log_prob(self, tokens, observed, None)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
         """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
@@ -331,13 +332,10 @@ class MemoryHMM(eqx.Module):
 
     def next_logits(self, tokens: Int[AnyArray, " T"]) -> Float[Array, "T vocab"]:
         """`log P[X_{i+1} | X_{1:i}]` for i = 1..T: the exact causal language model."""
-        rows = self.embed(tokens)
-        rows = rows.reshape(len(rows), self.configurations, self.hidden)
-        run = jax.vmap(chain.forward_messages, in_axes=(None, None, 1))
-        forward, logs = run(jnp.asarray(self.A), self.first, rows)
-        weights = weights_of(jnp.asarray(self.pM), logs)
-        tau = jnp.moveaxis(weights[..., None] * forward, 0, 1)[1:]
-        return jnp.log(chain.normalise(self.unlift(tau)) @ self.emission_columns().T)
+        tokens, _ = check_tokens(tokens, None, self.vocab)
+        if known(self, tokens):
+            return cut(memory_laws.next_logits(self, pad(tokens, 0)), len(tokens))
+        return memory_laws.next_logits(self, tokens)
 
     # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
 
