@@ -1,5 +1,7 @@
 """The objectives against closed forms, and exact targets against sampled ones."""
 
+import itertools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,9 +9,10 @@ import numpy as np
 import pytest
 from runs import Neighbours
 
-from minicosm.models import TransformerConfig, from_arrays
+from minicosm.decoding import Ancestral, sample
+from minicosm.models import CachedTransformer, Transformer, TransformerConfig, from_arrays
 from minicosm.models.weights import shapes
-from minicosm.training import CausalObjective, MaskedObjective
+from minicosm.training import CausalObjective, MaskedObjective, adamw, fit
 from minicosm.worlds import HMM, Dyck, MemoryHMM, masked_loss
 
 
@@ -103,6 +106,62 @@ def test_excess_of_causal_prediction_by_products_of_matrices():
     loss, metrics = eqx.filter_jit(objective)(other, jax.random.key(0), 0)
     assert float(loss) == pytest.approx(sampled, rel=1e-4)
     assert float(metrics["excess"]) == pytest.approx(excess, rel=1e-4)
+
+
+# -- a start token ----------------------------------------------------------------------------
+
+
+def test_with_a_start_token_the_first_token_is_predicted_too():
+    """The world's law of it is W A p0; the other targets stay what they are."""
+    truth, document = world(0), np.array([[2, 0, 3, 3, 1]])
+    plain = CausalObjective(truth, length=5, corpus=document)
+    started = CausalObjective(truth, length=5, corpus=document, start=4)
+    guess = Neighbours(jax.random.key(0))  # has a row for token 4
+    both = eqx.filter_jit(lambda m, k: (plain.predictions(m, k), started.predictions(m, k)))
+    old, new = both(guess, jax.random.key(1))
+    np.testing.assert_array_equal(new.tokens, document[0])
+    first = np.asarray(truth.W) @ np.asarray(truth.A) @ np.asarray(truth.p0)
+    np.testing.assert_allclose(new.targets[0], first, atol=1e-6)
+    np.testing.assert_allclose(new.targets[1:], old.targets, atol=1e-6)
+    np.testing.assert_allclose(new.log_laws[1:], old.log_laws, atol=1e-6)
+    logits = np.tanh(np.asarray(guess.rows[4])) @ np.asarray(guess.weight)
+    np.testing.assert_allclose(np.exp(new.log_laws[0]), np.exp(logits) / np.exp(logits).sum(), 1e-5)
+
+
+def test_one_token_after_the_start_is_enough():
+    objective = CausalObjective(world(), length=1, batch=2, exact=True, start=4)
+    loss, metrics = eqx.filter_jit(objective)(Neighbours(jax.random.key(0)), jax.random.key(1), 0)
+    assert float(loss) > float(metrics["excess"]) > 0
+
+
+def test_a_model_trained_with_a_start_token_generates_from_nothing():
+    """The excess loss falls, and so does the distance of the laws of whole strings."""
+    truth = HMM([[0.9, 0.2], [0.1, 0.8]], [[0.8, 0.1], [0.1, 0.1], [0.1, 0.8]], [0.9, 0.1])
+    config = TransformerConfig(
+        3, layers=1, heads=1, width=12, max_length=4, causal=True, extra_inputs=1
+    )
+    objective = CausalObjective(truth, length=3, batch=32, exact=True, start=3)
+    model, history = fit(
+        objective, Transformer(config, key=jax.random.key(0)), adamw(0.02, 150, 10), 150,
+        jax.random.key(1), chunk=75,
+    )  # fmt: skip
+    assert history["excess"][-1] < 0.05 * history["excess"][0]  # means of the two chunks
+    generator = CachedTransformer(model, start=3)
+    first = np.exp(np.asarray(generator.law(generator.begin(3), jnp.int32(0))))
+    exact = np.asarray(truth.W) @ np.asarray(truth.A) @ np.asarray(truth.p0)
+    assert np.abs(first - exact).sum() / 2 < 0.05
+    nothing = np.zeros((2000, 0), int)
+    drawn = sample(Ancestral(), generator, None, nothing, jax.random.key(2), length=3, chunk=2000)
+    every = np.array(list(itertools.product(range(3), repeat=3)))
+    law = np.exp(np.asarray(jax.jit(jax.vmap(truth.log_prob))(every)))
+    counts = np.bincount(drawn.tokens @ [9, 3, 1], minlength=27)
+    assert np.abs(counts / 2000 - law).sum() / 2 < 0.1
+
+
+def test_a_start_token_that_the_model_cannot_read():
+    objective = CausalObjective(world(), length=4, start=4)
+    with pytest.raises(ValueError, match=r"start is 4; the model reads the tokens 0\.\.3"):
+        objective(model(causal=True), jax.random.key(0), 0)
 
 
 # -- exact targets ----------------------------------------------------------------------------
@@ -219,6 +278,14 @@ def test_dropout_is_on_and_bfloat16_is_close():
         (CausalObjective, {"corpus": np.zeros((3, 9), int)}, "start law moves by"),
         (CausalObjective, {"world": None}, "there must be a corpus"),
         (MaskedObjective, {"world": Dyck()}, "a world of type Dyck has no `conditionals`"),
+        (MaskedObjective, {"corpus": np.full((3, 8), np.nan)}, "corpus has dtype float64"),
+        (MaskedObjective, {"corpus": np.full((3, 8), 1.7)}, "corpus has dtype float64"),
+        (MaskedObjective, {"corpus": np.full((3, 8), -1)}, r"corpus\[0, 0\] is -1"),
+        (MaskedObjective, {"corpus": np.full((3, 8), 4)}, r"corpus\[0, 0\] is 4"),
+        (MaskedObjective, {"rate": np.nan}, "rate is nan"),
+        (MaskedObjective, {"batch": 2**40}, "batch = "),
+        (CausalObjective, {"start": -1}, "start is -1"),
+        (CausalObjective, {"start": 2.5}, "start is 2.5"),
     ],
 )
 @pytest.mark.usefixtures("unchecked_types")

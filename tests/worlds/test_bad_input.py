@@ -182,3 +182,20 @@ def test_traced_values_never_give_nan(kind, data):
     if (observed & ((tokens < 0) | (tokens > 1))).any():
         assert float(answers[0]) == -np.inf
         assert not any(np.asarray(leaf).any() for leaf in jax.tree.leaves(answers[2]))
+
+
+def test_row_stochastic_matrices_are_told_to_be_turned():
+    """As users of other libraries have them: rows that sum to one."""
+    A, W, p = (
+        np.array([[0.9, 0.1], [0.4, 0.6]]),
+        np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.3]]),
+        [1, 0],
+    )
+    assert "pass the transpose, A.T" in one_sentence(lambda: HMM(A, W.T, p))
+    assert "pass the transpose, W.T" in one_sentence(lambda: HMM(A.T, W, p))
+    assert "transpose" not in one_sentence(lambda: HMM(A.T * 0.9, W.T, p))
+    HMM(A.T, W.T, p)
+    cells = np.stack([W, W[::-1]])  # (value, syntax, token)
+    assert "A.T" in one_sentence(lambda: MemoryHMM(A, np.moveaxis(cells, -1, 0), [1, 0], p))
+    assert "np.moveaxis(W, -1, 0)" in one_sentence(lambda: MemoryHMM(A.T, cells, [1, 0], p))
+    MemoryHMM(A.T, np.moveaxis(cells, -1, 0), [1, 0], p)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import AnyArray, check_count, check_kind, check_size
 
 from .config import TransformerConfig
 from .layers import Attention
@@ -39,6 +39,11 @@ class CachedTransformer(eqx.Module):
     `law(memory, n)` is the `log_softmax` of `model.next_logits` of the start token and the first n
     tokens, at its last row. `keep` names layers whose residual stream the memory holds besides, for
     verifiers that look at it (0: embeddings; `config.layers`: the last layer, not yet normalised).
+
+    The start token is the one that stood before every sequence in training, as in
+    `CausalObjective(world, length=T, start=V)` with `TransformerConfig(vocab=V, extra_inputs=1, ...)`:
+    such a model generates from an empty prompt. With learned positions, strings of T tokens need
+    `max_length=T + 1`.
     """
 
     model: Transformer
@@ -46,14 +51,16 @@ class CachedTransformer(eqx.Module):
     keep: tuple[int, ...] = eqx.field(static=True, default=())
 
     def __check_init__(self) -> None:
+        check_kind("model", self.model, Transformer, "a Transformer")
         config = self.model.config
         if not config.causal:
             raise ValueError("this model reads ahead; a generator needs a config with causal=True")
         rows = config.vocab + config.extra_inputs
-        if not 0 <= self.start < rows:
+        if check_count("start", self.start, least=0) >= rows:
             raise ValueError(f"the start token is {self.start}; it must be one of 0..{rows - 1}")
+        check_kind("keep", self.keep, tuple, "a tuple of layers, such as (0, 2)")
         for layer in self.keep:
-            if not 0 <= layer <= config.layers:
+            if check_count("a layer in keep", layer, least=0) > config.layers:
                 raise ValueError(
                     f"keep has layer {layer}; this model has the layers 0..{config.layers}"
                 )
@@ -103,6 +110,7 @@ class CachedTransformer(eqx.Module):
     def _empty(self, room: int) -> CachedMemory:
         """Room for the start token and `room` tokens, nothing read."""
         check_count("room", room, least=0)
+        check_size(f"a memory of {room} tokens", self._size(room))
         if self.context is not None and room > self.context:
             raise ValueError(
                 f"there must be room for {room} tokens after the start token; "
@@ -120,6 +128,12 @@ class CachedTransformer(eqx.Module):
             jnp.zeros((rows, config.width), kind),
             jnp.zeros((rows, config.vocab), kind),
         )
+
+    def _size(self, room: int) -> int:
+        """How many numbers a memory holds."""
+        config = self.model.config
+        each = 2 * config.layers * config.heads * config.size_of_head + config.vocab
+        return (room + 1) * (each + (len(self.keep) + 1) * config.width)
 
     def read(self, memory: CachedMemory, n: Int[Array, ""], token: Int[Array, ""]) -> CachedMemory:
         """The memory once `token` stands after the first n tokens."""

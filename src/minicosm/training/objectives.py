@@ -26,8 +26,20 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from minicosm.models import Generator
 from minicosm.worlds import CausalWorld, MaskedWorld, World
-from minicosm.worlds.arrays import AnyArray, check_count, is_concrete
+from minicosm.worlds.arrays import (
+    AnyArray,
+    check_choice,
+    check_count,
+    check_flag,
+    check_key,
+    check_kind,
+    check_number,
+    check_size,
+    check_whole_numbers,
+    is_concrete,
+)
 
 from .devices import over_batch
 
@@ -62,13 +74,21 @@ class Objective(eqx.Module):
     every sequence is a fresh sample of the world."""
 
     def __check_init__(self) -> None:
-        check_count("length", self.length)
-        check_count("batch", self.batch)
+        check_size(f"a batch of length {self.length}", check_count("length", self.length))
+        size = check_count("batch", self.batch) * self.length
+        check_size(f"batch = {self.batch} sequences of {self.length} tokens", size)
+        check_flag("exact", self.exact)
+        check_flag("measure", self.measure)
+        if self.world is not None:
+            check_kind("world", self.world, World, "a world, with `vocab`, `sample` and `log_prob`")
         if self.world is None and (self.corpus is None or self.exact):
-            raise ValueError("without a world there must be a corpus, and targets cannot be exact")
+            raise ValueError(
+                "world is None; then there must be a corpus, and targets cannot be exact"
+            )
         if self.corpus is None:
             return
-        shape = np.shape(self.corpus)
+        most = 2**31 - 1 if self.world is None else self.world.vocab - 1
+        shape = check_whole_numbers("corpus", self.corpus, 0, most).shape
         if len(shape) < 2 or 0 in shape:
             raise ValueError(f"corpus has shape {shape}; it must have shape (documents, tokens)")
         if shape[-1] < self.length:
@@ -81,7 +101,7 @@ class Objective(eqx.Module):
     def __call__(
         self, model: Any, key: PRNGKeyArray, step: Int[Array, ""] | int
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
-        keys = over_batch(jax.random.split(key, self.batch))
+        keys = over_batch(jax.random.split(check_key(key), self.batch))
         predicted = jax.vmap(lambda k: self.predictions(model, k))(keys)
         q, p = predicted.log_laws, predicted.targets
         if p is not None and self.exact:
@@ -138,10 +158,9 @@ class MaskedObjective(Objective):
     corruption: Corruption = eqx.field(static=True, default="mask", kw_only=True)
 
     def __check_init__(self) -> None:
-        if not 0 < self.rate <= 1:
+        if check_number("rate", self.rate, 0, 1) == 0:
             raise ValueError(f"rate is {self.rate}; it must lie in (0, 1]")
-        if self.corruption not in ("mask", "bert"):
-            raise ValueError(f"corruption is {self.corruption!r}; it must be 'mask' or 'bert'")
+        check_choice("corruption", self.corruption, ("mask", "bert"))
         if self.knows and not isinstance(self.world, MaskedWorld):
             raise ValueError(_cannot_answer(self.world, "conditionals"))
 
@@ -175,23 +194,66 @@ class MaskedObjective(Objective):
 
 
 class CausalObjective(Objective):
-    """Causal prediction: every token but the first, from those before it, by `model.next_logits`."""
+    """Causal prediction: every token from those before it, by `model.next_logits`.
+
+    Without `start` the first token is only read. With it every sequence stands after that token, and
+    its first token is predicted too, with the world's law of first tokens as its exact target: the
+    trained model can generate from nothing. The start token is one that the model reads; a token
+    that it never predicts is `TransformerConfig(vocab=V, extra_inputs=1, ...)` and `start=V`:
+
+        objective = CausalObjective(world, length=16, start=world.vocab)
+        ...  # fit a Transformer whose config has causal=True, extra_inputs=1, max_length=17
+        generator = CachedTransformer(model, start=world.vocab)
+    """
+
+    start: int | None = eqx.field(static=True, default=None, kw_only=True)
+    """The token before the first; None: there is none."""
 
     def __check_init__(self) -> None:
-        check_count("length", self.length, least=2)
-        if self.knows and not isinstance(self.world, CausalWorld):
+        if self.start is None:
+            check_count("length", self.length, least=2)
+        else:
+            check_count("start", self.start, least=0)
+        if not self.knows:
+            return
+        if not isinstance(self.world, CausalWorld):
             raise ValueError(_cannot_answer(self.world, "next_logits"))
+        if self.start is not None and not isinstance(self.world, Generator):
+            raise ValueError(_cannot_answer(self.world, "law"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
         token_key, dropout_key = jax.random.split(key)
         tokens = self.tokens(token_key)
         seen, following = tokens[:-1], tokens[1:]
-        q = jax.nn.log_softmax(model.next_logits(seen, **_dropout(model, dropout_key)))
-        p = None
-        if self.knows:
-            assert isinstance(self.world, CausalWorld)
-            p = jnp.exp(self.world.next_logits(seen))
+        shown = seen
+        if self.start is not None:
+            self._check_rows(model)
+            shown, following = jnp.concatenate([jnp.full(1, self.start, seen.dtype), seen]), tokens
+        q = jax.nn.log_softmax(model.next_logits(shown, **_dropout(model, dropout_key)))
+        p = self._targets(seen) if self.knows else None
         return Predictions(q, following, p, jnp.ones(len(following), bool))
+
+    def _targets(self, seen: Int[Array, " T"]) -> Float[Array, "n V"]:
+        """The world's laws of the tokens after those seen, and with `start` of the first."""
+        assert isinstance(self.world, CausalWorld)
+        if self.start is None:
+            return jnp.exp(self.world.next_logits(seen))
+        assert isinstance(self.world, Generator)
+        first = jnp.exp(self.world.law(self.world.begin(0), jnp.int32(0)))[None]
+        if not len(seen):
+            return first
+        return jnp.concatenate([first, jnp.exp(self.world.next_logits(seen))])
+
+    def _check_rows(self, model: Any) -> None:
+        """Raise if the model has no input for the start token."""
+        config = getattr(model, "config", None)
+        rows = getattr(config, "vocab", 0) + getattr(config, "extra_inputs", 0)
+        assert self.start is not None
+        if rows and self.start >= rows:
+            raise ValueError(
+                f"start is {self.start}; the model reads the tokens 0..{rows - 1}, "
+                "and extra_inputs=1 in its config gives it one more"
+            )
 
 
 def log_laws(

@@ -1,6 +1,6 @@
 """Worlds: what generates the data, and everything exact about it."""
 
-from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample
+from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
 from .guided import (
     GuidedWorld,
     Knapsack,
@@ -69,6 +69,7 @@ __all__ = [
     "Drawn",
     "Dyck",
     "DyckSample",
+    "EndingDyck",
     "Fertility",
     "GuidedWorld",
     "Interval",

@@ -1,19 +1,67 @@
 """The array type of world parameters, and the checks that every world makes of what it is given."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-AnyArray = jax.Array | np.ndarray
+from .checks import (
+    AnyArray,
+    Scalar,
+    check_choice,
+    check_count,
+    check_flag,
+    check_key,
+    check_kind,
+    check_length,
+    check_number,
+    check_positions,
+    check_positive,
+    check_reals,
+    check_shape,
+    check_size,
+    check_whole_numbers,
+    check_worlds,
+    is_concrete,
+    is_empty,
+    native,
+    numeric,
+    short,
+)
 
-
-def is_concrete(*arrays: Any) -> bool:
-    """Whether the values are known now (False while JAX traces a program)."""
-    return not any(isinstance(array, jax.core.Tracer) for array in arrays)
+__all__ = [
+    "AnyArray",
+    "Scalar",
+    "check_choice",
+    "check_count",
+    "check_distribution",
+    "check_embeddings",
+    "check_flag",
+    "check_key",
+    "check_kind",
+    "check_length",
+    "check_number",
+    "check_positions",
+    "check_positive",
+    "check_reals",
+    "check_shape",
+    "check_size",
+    "check_tokens",
+    "check_whole_numbers",
+    "check_worlds",
+    "embed_rows",
+    "is_concrete",
+    "is_empty",
+    "native",
+    "numeric",
+    "parameter",
+    "short",
+    "stochastic",
+    "sum_text",
+]
 
 
 def parameter(name: str, value: Any, shape: Sequence[int | None]) -> AnyArray:
@@ -25,12 +73,12 @@ def parameter(name: str, value: Any, shape: Sequence[int | None]) -> AnyArray:
     if is_concrete(value):
         try:
             value = np.asarray(value)
-        except ValueError:
+        except (ValueError, TypeError, OverflowError):
             raise ValueError(f"{name} is not a rectangular array of numbers") from None
         if value.dtype.kind not in "biuf":
             raise ValueError(f"{name} has dtype {value.dtype}; it must hold real numbers")
-        if value.dtype not in (np.float32, np.float64):
-            value = value.astype(np.float64)
+        if value.dtype not in (np.float32, np.float64) or not value.dtype.isnative:
+            value = value.astype(np.float32 if value.dtype == np.dtype(">f4") else np.float64)
     wanted = tuple(shape)
     fits = len(value.shape) == len(wanted) and all(
         size >= 1 and (want is None or size == want)
@@ -74,19 +122,6 @@ def sum_text(total: Any) -> str:
     return text if text != "1" else f"1 {'+' if off > 0 else '-'} {abs(off):.1e}"
 
 
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """`value` as a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {least}")
-    return int(value)
-
-
-def check_positive(name: str, value: float) -> None:
-    """Raise unless `value` is a positive finite number (values under a trace are trusted)."""
-    if is_concrete(value) and not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} is {value}; it must be a positive number")
-
-
 def check_tokens(
     tokens: Any, observed: Any, vocab: int
 ) -> tuple[Int[AnyArray, " T"], Bool[AnyArray, " T"] | None]:
@@ -95,7 +130,7 @@ def check_tokens(
     While JAX traces, values cannot be inspected; there a token outside the vocabulary has
     probability zero in every state.
     """
-    tokens = tokens if hasattr(tokens, "dtype") else np.asarray(tokens)
+    tokens = native("tokens", tokens)
     if len(tokens.shape) != 1:
         raise ValueError(
             f"tokens have shape {tokens.shape}; one sequence has shape (T,), use jax.vmap for batches"
@@ -105,7 +140,7 @@ def check_tokens(
     if not jnp.issubdtype(tokens.dtype, jnp.integer):
         raise ValueError(f"tokens have dtype {tokens.dtype}; they must be integers")
     if observed is not None:
-        observed = observed if hasattr(observed, "dtype") else np.asarray(observed)
+        observed = native("observed", observed)
         if observed.shape != tokens.shape or observed.dtype != bool:
             raise ValueError(
                 f"observed has shape {observed.shape} and dtype {observed.dtype}; "
@@ -141,6 +176,7 @@ def embed_rows(
 
 def check_embeddings(embeddings: Any, width: int) -> Float[Array, "T E"]:
     """Embeddings of one sequence: nonnegative rows of the given width."""
+    embeddings = numeric("embeddings", embeddings)
     if len(embeddings.shape) != 2 or embeddings.shape[0] == 0 or embeddings.shape[1] != width:
         raise ValueError(
             f"embeddings have shape {embeddings.shape}; they must have shape (T, {width}) with T >= 1"
@@ -155,3 +191,30 @@ def check_embeddings(embeddings: Any, width: int) -> Float[Array, "T E"]:
                 "every entry must be finite and nonnegative"
             )
     return jnp.asarray(embeddings)
+
+
+def stochastic(
+    name: str, value: Any, shape: Sequence[int | None], turned: str = "pass the transpose, {}.T"
+) -> AnyArray:
+    """A `parameter` whose columns (along axis 0) sum to one. If its rows do (along the last axis), as
+    other libraries have it, the message says what to pass: `turned`, with the name for its {}."""
+    try:
+        array = parameter(name, value, shape)
+        check_distribution(name, array, columns=True)
+    except ValueError as error:
+        if not _rows_sum_to_one(value):
+            raise
+        hint = turned.format(name)
+        raise ValueError(f"{error}; the rows of {name} sum to 1: {hint}") from None
+    return array
+
+
+def _rows_sum_to_one(value: Any) -> bool:
+    if not is_concrete(value):
+        return False
+    with contextlib.suppress(ValueError, TypeError):
+        array = np.asarray(value)
+        if array.ndim >= 2 and array.size and array.dtype.kind in "biuf":
+            rows = array.sum(axis=-1, dtype=np.float64)
+            return bool((array >= 0).all() and (np.abs(rows - 1) < 1e-5).all())
+    return False

@@ -1,6 +1,6 @@
 """Bounded Dyck languages: prefixes, complete strings, and where a string goes wrong."""
 
-from .complete import CompleteDyck
+from .complete import CompleteDyck, EndingDyck
 from .dyck import ClosingFloor, ClosingQuery, Dyck, DyckSample
 
 __all__ = [
@@ -9,4 +9,5 @@ __all__ = [
     "CompleteDyck",
     "Dyck",
     "DyckSample",
+    "EndingDyck",
 ]

@@ -1,7 +1,7 @@
 """Complete strings of bounded Dyck languages, of random length."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,9 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count, check_distribution, parameter
+from ..arrays import AnyArray, Scalar, check_count, check_distribution, check_size, parameter
 from . import strings
 from .dyck import Dyck, DyckSample
+
+
+class CompleteMemory(NamedTuple):
+    """About every prefix; row n is after n tokens."""
+
+    stacks: strings.Stacks
+    weights: Float[Array, "rows L"]  # log P[length] P[moves 1..n | length]; -inf if it is shorter
 
 
 class CompleteDyck(eqx.Module):
@@ -138,6 +145,56 @@ class CompleteDyck(eqx.Module):
         rows = jnp.stack([open_rows, close_rows], axis=-1).reshape(len(states), self.vocab)
         return rows if start else rows[1:]
 
+    # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
+
+    def begin(self, room: int) -> CompleteMemory:
+        """The memory of the empty string, with room for `room` tokens: the stack of every prefix, and
+        how likely each length is."""
+        stacks, prior = self.world.begin(room), jnp.asarray(self.length_probabilities)
+        check_size(f"a memory of {room} tokens", (room + 1) * len(self.lengths))
+        weights = jnp.full((room + 1, len(self.lengths)), -jnp.inf, prior.dtype)
+        return CompleteMemory(stacks, weights.at[0].set(strings.safe_log(prior)))
+
+    def read(self, memory: CompleteMemory, n: Scalar, token: Scalar) -> CompleteMemory:
+        """The memory once `token` stands after the first n tokens."""
+        fits = strings.fits_after(self.law(memory, n), token)
+        moves = self._moves_after(memory, n)
+        taken = jnp.where(strings.is_closed(jnp.asarray(token)), moves.close, moves.open)
+        weights = jnp.where(fits, memory.weights[n] + taken, -jnp.inf).astype(memory.weights.dtype)
+        stacks = strings.read_bracket(memory.stacks, n, token, fits)
+        return CompleteMemory(stacks, memory.weights.at[n + 1].set(weights))
+
+    def law(self, memory: CompleteMemory, n: Scalar) -> Float[Array, " vocab"]:
+        """`log P[X_{n+1} | X_{1:n}, the string goes on]`; -inf for what is impossible, everywhere
+        after an impossible prefix or a certain end. There is no end token: strings of this law have
+        the world's law if the world has one length; otherwise take `with_end()`."""
+        longer = jnp.asarray(self.lengths) > n
+        weights = jnp.where(longer, memory.weights[n], -jnp.inf)
+        total = _log_sum(weights)
+        total = jnp.where(total > -jnp.inf, total, 0)
+        moves = self._moves_after(memory, n)
+        opens, closes = _log_sum(weights + moves.open), _log_sum(weights + moves.close)
+        types = jnp.asarray(self.world.type_probabilities)
+        return strings.next_law(memory.stacks, n, opens - total, closes - total, types)
+
+    def with_end(self) -> "EndingDyck":
+        """The generator whose strings end in the token `vocab`, the one that pads samples."""
+        return EndingDyck(self)
+
+    def _moves_after(self, memory: CompleteMemory, n: Scalar) -> strings.Moves:
+        """For every length, the log law of the move after the first n tokens."""
+        left, depth = jnp.asarray(self.lengths) - n, jnp.maximum(memory.stacks.depths[n], 0)
+        return strings.Moves(
+            *(
+                jnp.where(left > 0, law[jnp.maximum(left, 0), depth], -jnp.inf)
+                for law in self._moves()
+            )
+        )
+
+    def text(self, tokens: Any) -> str:
+        """The string as brackets; see `Dyck.text`."""
+        return self.world.text(tokens)
+
     def end_probabilities(self, tokens: Int[AnyArray, " T"]) -> Float[Array, " T"]:
         """`P(n = i | X_{1:i}, n >= i)` for i = 1..T; zero after an impossible prefix."""
         states = self.world._states(tokens, self._table())
@@ -158,7 +215,7 @@ class CompleteDyck(eqx.Module):
         types = strings.safe_log(jnp.asarray(self.world.type_probabilities))
         opened = types[jnp.clip(checked // 2, 0, self.world.types - 1)]
         each = jnp.where(brackets & ~strings.is_closed(checked), opened, 0)
-        whole = _log_sum(mine[None])[0] + jnp.sum(each)
+        whole = _log_sum(mine) + jnp.sum(each)
         return jnp.where(states[-1] == self.world._dead, -jnp.inf, whole)
 
     def optimal_loss(self, kind: Literal["cross_entropy", "squared"] = "cross_entropy") -> float:
@@ -189,5 +246,43 @@ class CompleteDyck(eqx.Module):
         return float((here * losses).sum() / (chances @ np.asarray(self.lengths)))
 
 
-def _log_sum(weights: Float[Array, "rows L"]) -> Float[Array, " rows"]:
+class EndingDyck(eqx.Module):
+    """Complete strings and then an end token, the id `end` = 2k, as a generator: the probability of
+    brackets and end is `CompleteDyck.log_prob` of the brackets. Sample with `end=generator.end`."""
+
+    complete: CompleteDyck
+
+    @property
+    def end(self) -> int:
+        return self.complete.vocab
+
+    @property
+    def vocab(self) -> int:
+        """2k + 1: the brackets and the end token."""
+        return self.complete.vocab + 1
+
+    def begin(self, room: int) -> CompleteMemory:
+        """The memory of the empty string, with room for `room` tokens."""
+        return self.complete.begin(room)
+
+    def read(self, memory: CompleteMemory, n: Scalar, token: Scalar) -> CompleteMemory:
+        """The memory once `token` stands after the first n tokens; nothing follows the end token."""
+        return self.complete.read(memory, n, token)
+
+    def law(self, memory: CompleteMemory, n: Scalar) -> Float[Array, " V"]:
+        """`log P[X_{n+1} | X_{1:n}]`, the end token last; -inf for what is impossible, everywhere
+        after an impossible prefix or after the end."""
+        lengths, weights = jnp.asarray(self.complete.lengths), memory.weights[n]
+        total = _log_sum(weights)
+        total = jnp.where(total > -jnp.inf, total, 0)
+        goes_on = _log_sum(jnp.where(lengths > n, weights, -jnp.inf)) - total
+        ends = _log_sum(jnp.where(lengths == n, weights, -jnp.inf)) - total
+        return jnp.append(goes_on + self.complete.law(memory, n), ends)
+
+    def text(self, tokens: Any) -> str:
+        """The string as brackets, without the end token; see `Dyck.text`."""
+        return self.complete.text(tokens)
+
+
+def _log_sum(weights: Float[Array, "*rows L"]) -> Float[Array, "*rows"]:
     return jax.nn.logsumexp(weights, axis=-1)

@@ -9,9 +9,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count, check_distribution, check_tokens, is_concrete, parameter
+from ..arrays import (
+    AnyArray,
+    Scalar,
+    check_count,
+    check_distribution,
+    check_flag,
+    check_key,
+    check_length,
+    check_size,
+    check_tokens,
+    is_concrete,
+    is_empty,
+    parameter,
+)
 from ..markov import stationary_law
+from ..padding import cut, known, pad, padded_length
+from ..text import brackets_text
 from . import strings
+from .opening import opening_law
 
 
 class DyckSample(NamedTuple):
@@ -70,7 +86,7 @@ class Dyck(eqx.Module):
         """`open_probability` is q, or all of p(0), ..., p(D); types are equally likely by default."""
         check_count("types", types)
         check_count("depth", depth)
-        self.opening = _opening(open_probability, depth)
+        self.opening = opening_law(open_probability, depth)
         self.closing = 1 - self.opening
         if type_probabilities is None:
             type_probabilities = np.full(types, 1 / types)
@@ -103,8 +119,12 @@ class Dyck(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, length: int) -> DyckSample:
         """Draw a prefix of `length` tokens."""
-        check_count("length", length)
-        return self._draw(key, strings.free_moves(self._moves(), length), length)
+        check_length(length)
+        if not known(self, check_key(key)):
+            return self._draw(key, strings.free_moves(self._moves(), length), length)
+        moves = strings.free_moves(self._moves(), padded_length(length))
+        drawn = self._draw(key, moves, jnp.asarray(np.int32(length)))
+        return drawn._replace(tokens=cut(drawn.tokens, length), depths=cut(drawn.depths, length))
 
     def sample_closing(
         self, key: PRNGKeyArray, length: int, shortest: int | None = None
@@ -156,22 +176,49 @@ class Dyck(eqx.Module):
         With `start` also for i = 0, the law of the first token, as row 0. Rows after an impossible
         prefix or after the end are -inf.
         """
-        table = self._table()
-        states = self._states(tokens, table)
-        return table[states if start else states[1:], : self.vocab]
+        checked, _ = check_tokens(tokens, None, self.vocab + 1)
+        first = 0 if check_flag("start", start) else 1
+        if known(self, checked):
+            rows = _next_logits(self, pad(checked, self.vocab), first)
+            return cut(rows, len(checked) + 1 - first)
+        return _next_logits(self, checked, first)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
         """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
-        if len(prefix) == 0:
+        if is_empty("prefix", prefix):
             return jnp.exp(self._table()[0, : self.vocab])
         return jnp.exp(self.next_logits(prefix)[-1])
 
     def log_prob(self, tokens: Int[AnyArray, " T"]) -> Float[Array, ""]:
         """`log P[X_{1:T} = tokens]`; -inf if they are impossible."""
-        table = self._table()
-        states = self._states(tokens, table)
-        each = table[states[:-1], jnp.clip(jnp.asarray(tokens), 0, self.vocab)]
-        return jnp.where(states[-1] == self._dead, -jnp.inf, jnp.sum(each))
+        checked, _ = check_tokens(tokens, None, self.vocab + 1)
+        return _log_prob(self, pad(checked, self.vocab) if known(self, checked) else checked)
+
+    # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
+
+    def begin(self, room: int) -> strings.Stacks:
+        """The memory of the empty string, with room for `room` tokens: the stack of every prefix."""
+        check_count("room", room, least=0)
+        check_size(f"a memory of {room} tokens", (room + 1) * self.depth)
+        return strings.empty_stacks(room, self.types, self.depth)
+
+    def read(self, memory: strings.Stacks, n: Scalar, token: Scalar) -> strings.Stacks:
+        """The memory once `token` stands after the first n tokens."""
+        fits = strings.fits_after(self.law(memory, n), token)
+        return strings.read_bracket(memory, n, token, fits)
+
+    def law(self, memory: strings.Stacks, n: Scalar) -> Float[Array, " vocab"]:
+        """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
+        prefix."""
+        moves, d = self._moves(), jnp.maximum(memory.depths[n], 0)
+        types = jnp.asarray(self.type_probabilities)
+        return strings.next_law(memory, n, moves.open[d], moves.close[d], types)
+
+    def text(self, tokens: Any) -> str:
+        """The string as brackets ()[]{}<>; `(t` and `)t` with spaces between them if there are more
+        than four types. Padding after its end (the id `vocab`, or -1 as a sampler returns it) is
+        left out."""
+        return brackets_text(tokens, self.types)
 
     def depths(self, tokens: Int[AnyArray, " T"]) -> Int[Array, " T"]:
         """Open minus closed brackets up to each token, itself included."""
@@ -315,27 +362,15 @@ class Dyck(eqx.Module):
         return ClosingFloor(easy, easy + (1 - easy) * float(np.max(self.type_probabilities)))
 
 
-def _opening(given: Any, depth: int) -> AnyArray:
-    """p(0), ..., p(D) from one number or all of them."""
-    if not isinstance(given, list | tuple) and np.ndim(given) == 0:
-        if not is_concrete(given):
-            return jnp.concatenate([jnp.ones(1), jnp.full(depth - 1, given), jnp.zeros(1)])
-        number = isinstance(given, int | float | np.number | np.ndarray | jax.Array)
-        if not number or not 0 <= given <= 1:
-            raise ValueError(f"open_probability is {given}; it must lie in [0, 1]")
-        return np.array([1.0, *[float(given)] * (depth - 1), 0.0])
-    opening = parameter("open_probability", given, (depth + 1,))
-    if is_concrete(opening):
-        if (opening > 1).any():
-            d = int(np.argmax(opening > 1))
-            raise ValueError(f"open_probability[{d}] is {opening[d]:g}; it must lie in [0, 1]")
-        if opening[0] != 1:
-            raise ValueError(
-                f"open_probability[0] is {opening[0]:g}; it must be 1, nothing is open to be closed"
-            )
-        if opening[depth] != 0:
-            raise ValueError(
-                f"open_probability[{depth}] is {opening[depth]:g}; "
-                f"it must be 0, brackets nest at most {depth} deep"
-            )
-    return opening
+@eqx.filter_jit
+def _log_prob(world: Dyck, tokens: Any) -> Float[Array, ""]:
+    table = world._table()
+    states = world._states(tokens, table)
+    each = table[states[:-1], jnp.clip(jnp.asarray(tokens), 0, world.vocab)]
+    return jnp.where(states[-1] == world._dead, -jnp.inf, jnp.sum(each))
+
+
+@eqx.filter_jit
+def _next_logits(world: Dyck, tokens: Any, first: int) -> Float[Array, "rows vocab"]:
+    table = world._table()
+    return table[world._states(tokens, table)[first:], : world.vocab]

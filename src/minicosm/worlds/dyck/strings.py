@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from ..arrays import Scalar
 from ..hmm.hmm import cumulative, invert, uniform
 
 
@@ -175,9 +176,7 @@ def read(
     def step(carry: Any, token: Array) -> tuple[Any, Array]:
         state, d, stack = carry
         fits = (token >= 0) & allowed[state, token]
-        opens, kind = token % 2 == 0, token // 2
-        stack = jnp.where((slots == d) & opens, kind.astype(stack.dtype), stack)
-        d = d + jnp.where(opens, 1, -1)
+        d, stack = pushed(stack, slots, d, token)
         live = d * types + jnp.maximum(peek(stack, slots, d), 0)
         state = jnp.where(fits, jnp.where(token == 2 * types, ended, live), dead)
         return (state, d, stack), state
@@ -185,6 +184,56 @@ def read(
     start = jnp.int32(0), jnp.int32(0), jnp.zeros(depth, stack_type(types))
     _, states = jax.lax.scan(step, start, tokens)
     return jnp.concatenate([jnp.zeros(1, jnp.int32), states])
+
+
+def pushed(
+    stack: Int[Array, " D"], slots: Int[Array, " D"], d: Int[Array, ""], token: Int[Array, ""]
+) -> tuple[Int[Array, ""], Int[Array, " D"]]:
+    """Depth and stack once a bracket has been read at depth d."""
+    opens, kind = token % 2 == 0, token // 2
+    stack = jnp.where((slots == d) & opens, kind.astype(stack.dtype), stack)
+    return d + jnp.where(opens, 1, -1), stack
+
+
+class Stacks(NamedTuple):
+    """The stack of every prefix; row n is after n tokens."""
+
+    depths: Int[Array, " rows"]  # -1 once a token was impossible
+    stacks: Int[Array, "rows D"]  # types of the open brackets, the first `depths[n]` of row n
+
+
+def empty_stacks(room: int, types: int, depth: int) -> Stacks:
+    """Room for `room` tokens, nothing read."""
+    rows = room + 1
+    return Stacks(jnp.zeros(rows, jnp.int32), jnp.zeros((rows, depth), stack_type(types)))
+
+
+def read_bracket(memory: Stacks, n: Scalar, token: Scalar, fits: Array) -> Stacks:
+    """The stacks once a bracket stands after the first n tokens; `fits` says whether it may."""
+    slots = jnp.arange(memory.stacks.shape[1])
+    d, stack = pushed(memory.stacks[n], slots, memory.depths[n], jnp.asarray(token, jnp.int32))
+    depth = jnp.where(fits, d, -1).astype(jnp.int32)
+    return Stacks(memory.depths.at[n + 1].set(depth), memory.stacks.at[n + 1].set(stack))
+
+
+def next_law(
+    memory: Stacks, n: Scalar, opens: Array, closes: Array, type_law: Float[Array, " k"]
+) -> Float[Array, " 2*k"]:
+    """The log law of the token after the first n, from the log probabilities that it opens and that
+    it closes."""
+    d, types = memory.depths[n], len(type_law)
+    top = peek(memory.stacks[n], jnp.arange(memory.stacks.shape[1]), d)
+    opened = opens + safe_log(type_law)
+    closed = jnp.where((jnp.arange(types) == top) & (d > 0), closes, -jnp.inf)
+    rows = jnp.stack([opened, closed], axis=-1).reshape(2 * types)
+    return jnp.where(d >= 0, rows, -jnp.inf)
+
+
+def fits_after(law: Float[Array, " V"], token: Scalar) -> Bool[Array, ""]:
+    """Whether the token has positive probability."""
+    token = jnp.asarray(token)
+    inside = (token >= 0) & (token < len(law))
+    return inside & (law[jnp.clip(token, 0, len(law) - 1)] > -jnp.inf)
 
 
 @partial(jax.jit, static_argnames=("types", "depth"))

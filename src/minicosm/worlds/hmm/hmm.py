@@ -12,15 +12,25 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from .. import markov
 from ..arrays import (
     AnyArray,
+    Scalar,
     check_count,
     check_distribution,
     check_embeddings,
+    check_key,
+    check_length,
+    check_positions,
     check_positive,
+    check_size,
     check_tokens,
+    check_worlds,
     embed_rows,
     is_concrete,
+    is_empty,
     parameter,
+    stochastic,
 )
+from ..padding import cut, known, pad, padded_length
+from ..text import numbers_text
 from . import chain
 
 
@@ -58,13 +68,10 @@ class HMM(eqx.Module):
 
     def __init__(self, A: Any, W: Any, p0: Any):
         """`A[i, j] = P(next = i | now = j)`, `W[x, h] = P(token = x | state = h)`, `p0 = P[H_0]`."""
-        A = parameter("A", A, (None, None))
-        hidden = A.shape[1]
-        self.A = parameter("A", A, (hidden, hidden))
-        self.W = parameter("W", W, (None, hidden))
+        hidden = parameter("A", A, (None, None)).shape[1]
+        self.A = stochastic("A", A, (hidden, hidden))
+        self.W = stochastic("W", W, (None, hidden))
         self.p0 = parameter("p0", p0, (hidden,))
-        check_distribution("A", self.A, columns=True)
-        check_distribution("W", self.W, columns=True)
         check_distribution("p0", self.p0, columns=False)
 
     @classmethod
@@ -85,12 +92,15 @@ class HMM(eqx.Module):
         mixing weights, each state's emission law and the start law are softmaxes of uniform logits
         at the three temperatures. The same key gives the same world in either precision.
         """
+        check_key(key)
         check_count("hidden", hidden)
         check_count("vocab", vocab)
         check_positive("transition_temperature", transition_temperature)
         check_positive("emission_temperature", emission_temperature)
         check_positive("start_temperature", start_temperature)
         count = hidden if permutations is None else check_count("permutations", permutations)
+        check_size(f"{count} permutations of hidden = {hidden} states", count * hidden**2)
+        check_size(f"emissions of vocab = {vocab} tokens", vocab * hidden)
 
         def draw() -> Any:
             transition, emission, start = jax.random.split(key, 3)
@@ -108,10 +118,13 @@ class HMM(eqx.Module):
     @classmethod
     def stack(cls, worlds: list[Self]) -> Self:
         """Worlds of one size as one world with a leading axis, to be used under `jax.vmap`."""
+        check_worlds(worlds, cls)
         return jax.tree.map(lambda *leaves: np.stack(leaves), *worlds)
 
     def unstack(self) -> list[Self]:
         """The worlds of a stack, one by one."""
+        if np.ndim(self.p0) < 2:
+            raise ValueError("this world is one world and no stack; it must come from `stack`")
         return [jax.tree.map(lambda leaf, i=i: leaf[i], self) for i in range(self.A.shape[0])]
 
     @property
@@ -133,10 +146,9 @@ class HMM(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, length: int) -> Sample:
         """Draw `length` tokens and the hidden states 0..length behind them."""
-        check_count("length", length)
-        return sample_chain(
-            key, length, jnp.asarray(self.A), jnp.asarray(self.p0), jnp.asarray(self.W)
-        )
+        check_length(length)
+        laws = jnp.asarray(self.A), jnp.asarray(self.p0), jnp.asarray(self.W)
+        return draw_chain(check_key(key), length, *laws)
 
     # -- the exact model as a masked language model -------------------------------------------
 
@@ -162,8 +174,9 @@ class HMM(eqx.Module):
         On proper embeddings this is `P[X_i | the other tokens]`.
         """
         rows = check_embeddings(embeddings, self.hidden)
+        at = check_positions(at, len(rows))
         laws = chain.laws(jnp.asarray(self.A), self.first, rows, jnp.asarray(self.W))
-        return laws if at is None else laws[jnp.asarray(at)]
+        return laws if at is None else laws[at]
 
     # -- exact questions ----------------------------------------------------------------------
 
@@ -191,12 +204,16 @@ class HMM(eqx.Module):
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Float[Array, ""]:
         """`log P[observed tokens]`; -inf if they are impossible."""
-        rows = self.embed(tokens, observed)
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        if known(self, tokens, observed):
+            observed = np.ones(len(tokens), bool) if observed is None else observed
+            return _log_prob(self, pad(tokens, 0), pad(observed, False), np.int32(len(tokens)))
+        rows = embed_rows(jnp.asarray(self.W), tokens, observed)
         return chain.log_likelihood(jnp.asarray(self.A), self.first, rows)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
         """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
-        if len(prefix) == 0:
+        if is_empty("prefix", prefix):
             return jnp.asarray(self.W) @ self.first
         rows = self.embed(prefix)
         forward, _ = chain.forward_messages(jnp.asarray(self.A), self.first, rows)
@@ -204,8 +221,37 @@ class HMM(eqx.Module):
 
     def next_logits(self, tokens: Int[AnyArray, " T"]) -> Float[Array, "T vocab"]:
         """`log P[X_{i+1} | X_{1:i}]` for i = 1..T: the exact causal language model."""
-        forward, _ = chain.forward_messages(jnp.asarray(self.A), self.first, self.embed(tokens))
-        return jnp.log(forward[1:] @ jnp.asarray(self.W).T)
+        tokens, _ = check_tokens(tokens, None, self.vocab)
+        if known(self, tokens):
+            return cut(_next_logits(self, pad(tokens, 0)), len(tokens))
+        return _next_logits(self, tokens)
+
+    # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
+
+    def begin(self, room: int) -> Float[Array, "rows hidden"]:
+        """The memory of the empty string, with room for `room` tokens: row n is the filtered law
+        `P[H_{n+1} | X_{1:n}]`, zero once the tokens are impossible."""
+        rows = check_count("room", room, least=0) + 1
+        check_size(f"a memory of {room} tokens", rows * self.hidden)
+        first = chain.normalise(self.first)
+        return jnp.zeros((rows, self.hidden), first.dtype).at[0].set(first)
+
+    def read(
+        self, memory: Float[Array, "rows hidden"], n: Scalar, token: Scalar
+    ) -> Float[Array, "rows hidden"]:
+        """The memory once `token` stands after the first n tokens: `A (a_n * W[token])`, normalised."""
+        seen = embed_rows(jnp.asarray(self.W), jnp.asarray(token)[None], None)[0]
+        moved = jnp.asarray(self.A) @ (memory[n] * seen)
+        return memory.at[n + 1].set(chain.normalise(moved).astype(memory.dtype))
+
+    def law(self, memory: Float[Array, "rows hidden"], n: Scalar) -> Float[Array, " vocab"]:
+        """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
+        prefix."""
+        return jnp.log(jnp.asarray(self.W) @ memory[n])
+
+    def text(self, tokens: Any) -> str:
+        """The tokens as numbers with spaces between them; see `Dyck.text` for padding."""
+        return numbers_text(tokens, self.vocab)
 
     def supports(self, embeddings: Float[AnyArray, "T hidden"]) -> Supports:
         """Which hidden values are possible, decided on truth values and never by a threshold."""
@@ -221,6 +267,20 @@ class HMM(eqx.Module):
         return markov.stationary_law(np.asarray(self.A))
 
 
+@eqx.filter_jit
+def _log_prob(world: HMM, tokens: Any, observed: Any, length: Any) -> Float[Array, ""]:
+    """`log_prob` of the first `length` tokens."""
+    rows = embed_rows(jnp.asarray(world.W), tokens, observed)
+    return chain.forward_messages(jnp.asarray(world.A), world.first, rows)[1][length]
+
+
+@eqx.filter_jit
+def _next_logits(world: HMM, tokens: Any) -> Float[Array, "T vocab"]:
+    rows = embed_rows(jnp.asarray(world.W), tokens, None)
+    forward, _ = chain.forward_messages(jnp.asarray(world.A), world.first, rows)
+    return jnp.log(forward[1:] @ jnp.asarray(world.W).T)
+
+
 def chain_supports(A: AnyArray, p0: AnyArray, seen: Bool[Array, "T H"]) -> Supports:
     """Supports of one chain; A and p0 are compared with zero in the precision they are stored in."""
     arrows, start = A > 0, p0 > 0
@@ -228,6 +288,20 @@ def chain_supports(A: AnyArray, p0: AnyArray, seen: Bool[Array, "T H"]) -> Suppo
     a, b = chain.supports(jnp.asarray(arrows), jnp.asarray(first), seen)
     at_start = jnp.asarray(start) & b[0]
     return Supports(a & b[1:], at_start, jnp.any(at_start))
+
+
+def draw_chain(
+    key: PRNGKeyArray,
+    length: int,
+    A: Float[Array, "hidden hidden"],
+    p0: Float[Array, " hidden"],
+    W: Float[Array, "vocab hidden"],
+) -> Sample:
+    """`sample_chain` with few programs: uniform i is the same however many are drawn."""
+    if not known(key, A, p0, W):
+        return sample_chain(key, length, A, p0, W)
+    drawn = sample_chain(key, padded_length(length), A, p0, W)
+    return Sample(cut(drawn.tokens, length), cut(drawn.hidden, length + 1))
 
 
 @partial(jax.jit, static_argnames="length")

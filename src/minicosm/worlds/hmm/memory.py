@@ -11,29 +11,38 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from .. import markov
 from ..arrays import (
     AnyArray,
+    Scalar,
     check_count,
     check_distribution,
     check_embeddings,
+    check_key,
+    check_length,
+    check_positions,
     check_positive,
+    check_size,
     check_tokens,
     embed_rows,
     is_concrete,
+    is_empty,
+    numeric,
     parameter,
+    stochastic,
 )
-from . import chain
+from ..padding import cut, known, pad
+from ..text import numbers_text
+from . import chain, memory_laws
+from .configurations import check_configurations, weights_of
 from .hmm import (
     HMM,
     Supports,
     chain_supports,
     cumulative,
+    draw_chain,
     invert,
     permutation_mixture,
-    sample_chain,
     softmax_uniform,
     uniform,
 )
-
-MAX_CONFIGURATIONS = 10_000
 
 
 class MemorySample(NamedTuple):
@@ -42,6 +51,14 @@ class MemorySample(NamedTuple):
     tokens: Int[Array, " T"]
     hidden: Int[Array, " T+1"]
     memory: Int[Array, " N"]
+
+
+class MemoryFilter(NamedTuple):
+    """What a memory world knows after every prefix, each configuration for itself; row n is after n
+    tokens."""
+
+    hidden: Float[Array, "rows C H"]  # P[H_{n+1} | X_{1:n}, M]; zero once they are impossible
+    logs: Float[Array, "rows C"]  # log P[X_{1:n} | M] up to a constant: the largest is zero
 
 
 class MemoryPosterior(NamedTuple):
@@ -69,19 +86,20 @@ class MemoryHMM(eqx.Module):
     def __init__(self, A: Any, W: Any, pM: Any, p0: Any):
         """`A` (H, H) and `p0` (H,) as in `HMM` with `h = j * S + s`; `W[x, m, j, s]`; `pM` the joint
         law of the cells, of shape (M,) * N or flattened row-major."""
-        if len(np.shape(W)) == 3:  # one cell: W[x, m, s]
+        W = numeric("W", W)
+        if len(W.shape) == 3:  # one cell: W[x, m, s]
             W = W[:, :, None, :]
-        self.W = parameter("W", W, (None, None, None, None))
+        turned = "pass the last axis first, np.moveaxis({}, -1, 0)"
+        self.W = stochastic("W", W, (None, None, None, None), turned)
         _, values, cells, syntax = self.W.shape
         hidden = cells * syntax
-        _check_configurations(values, cells)
-        if np.shape(pM) == (values,) * cells and cells > 1:
+        check_configurations(values, cells)
+        pM = numeric("pM", pM)
+        if pM.shape == (values,) * cells and cells > 1:
             pM = np.reshape(pM, -1) if is_concrete(pM) else jnp.reshape(pM, -1)
-        self.A = parameter("A", A, (hidden, hidden))
+        self.A = stochastic("A", A, (hidden, hidden))
         self.pM = parameter("pM", pM, (values**cells,))
         self.p0 = parameter("p0", p0, (hidden,))
-        check_distribution("A", self.A, columns=True)
-        check_distribution("W", self.W, columns=True)
         check_distribution("pM", self.pM, columns=False)
         check_distribution("p0", self.p0, columns=False)
 
@@ -104,21 +122,26 @@ class MemoryHMM(eqx.Module):
         memory values that mixes |M|^N |H| permutations. The laws of memory and start state are the
         marginals of one softmax over all pairs, so that the two are independent as the paper's
         definition asks."""
+        check_key(key)
         check_count("hidden", hidden)
         check_count("memory", memory)
         check_count("vocab", vocab)
         check_count("cells", cells)
-        _check_configurations(memory, cells)
+        check_size(
+            f"transitions of hidden = {hidden} states and cells = {cells}", (hidden * cells) ** 2
+        )
+        configurations, size = check_configurations(memory, cells), hidden * cells
         check_positive("transition_temperature", transition_temperature)
         check_positive("emission_temperature", emission_temperature)
         check_positive("start_temperature", start_temperature)
-        count = memory**cells * hidden * cells
+        count = configurations * size
         if permutations is not None:
             count = check_count("permutations", permutations)
+        check_size(f"{count} permutations of hidden = {hidden} states a cell", count * size**2)
+        check_size(f"emissions of vocab = {vocab} tokens", vocab * memory * size)
 
         def draw() -> Any:
             transition, emission, start = jax.random.split(key, 3)
-            size, configurations = hidden * cells, memory**cells
             A = permutation_mixture(transition, size, count, transition_temperature)
             W = softmax_uniform(emission, (vocab, memory, cells, hidden), emission_temperature)
             joint = softmax_uniform(start, (configurations * size,), start_temperature)
@@ -206,11 +229,11 @@ class MemoryHMM(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, length: int) -> MemorySample:
         """Draw the memory, then `length` tokens and the hidden states behind them."""
-        check_count("length", length)
-        memory_key, chain_key = jax.random.split(key)
+        check_length(length)
+        memory_key, chain_key = jax.random.split(check_key(key))
         configuration = invert(cumulative(jnp.asarray(self.pM)), uniform(memory_key, ()))
         rows = self.emission_columns()[:, jnp.asarray(self._lift_index())[configuration]]
-        tokens, hidden = sample_chain(
+        tokens, hidden = draw_chain(
             chain_key, length, jnp.asarray(self.A), jnp.asarray(self.p0), rows
         )
         return MemorySample(tokens, hidden, jnp.asarray(self.cell_values())[configuration])
@@ -239,7 +262,7 @@ class MemoryHMM(eqx.Module):
         run = jax.vmap(chain.aggregates, in_axes=(None, None, 1))
         tau, logs = run(jnp.asarray(self.A), self.first, self._rows(embeddings))
         # Every chain's tau sums to one (or is zero and has weight zero), so only weights remain.
-        weights = chain.normalise(_weights(jnp.asarray(self.pM), logs).T)
+        weights = chain.normalise(weights_of(jnp.asarray(self.pM), logs).T)
         return weights[..., None] * jnp.moveaxis(tau, 0, 1)
 
     def predict(
@@ -251,7 +274,8 @@ class MemoryHMM(eqx.Module):
         Averaging over configurations multiplies both by one number, so this is `eta(W) tau_i`.
         """
         tau, lifted = self.aggregate(embeddings), self.lift(self.emission_columns())
-        tau = tau if at is None else tau[jnp.asarray(at)]
+        at = check_positions(at, len(tau))
+        tau = tau if at is None else tau[at]
         return tau.reshape(len(tau), -1) @ lifted.reshape(self.vocab, -1).T
 
     # -- exact questions ----------------------------------------------------------------------
@@ -276,7 +300,7 @@ class MemoryHMM(eqx.Module):
         logs = jnp.concatenate(
             [m.backward_log[:, :1], m.forward_log + m.backward_log[:, 1:]], axis=1
         )
-        joint = _weights(jnp.asarray(self.pM), logs)[..., None] * joint
+        joint = weights_of(jnp.asarray(self.pM), logs)[..., None] * joint
         configurations = chain.normalise(joint[:, 0].sum(axis=1))
         grid = configurations.reshape((self.values,) * self.cells)
         cells = jnp.stack(
@@ -291,30 +315,62 @@ class MemoryHMM(eqx.Module):
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Float[Array, ""]:
         """`log sum_m P[M = m] P[observed tokens | m]`; -inf if they are impossible."""
-        rows = self.embed(tokens, observed)
-        rows = rows.reshape(len(rows), self.configurations, self.hidden)
-        run = jax.vmap(chain.log_likelihood, in_axes=(None, None, 1))
-        prior, logs = jnp.asarray(self.pM), run(jnp.asarray(self.A), self.first, rows)
-        total = jnp.sum(_weights(prior, logs))
-        log = _log_scale(prior, logs) + jnp.log(jnp.where(total > 0, total, 1))
-        return jnp.where(total > 0, log, -jnp.inf)
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        if known(self, tokens, observed):
+            observed = np.ones(len(tokens), bool) if observed is None else observed
+            return memory_laws.log_prob(
+                self, pad(tokens, 0), pad(observed, False), np.int32(len(tokens))
+            )
+        return memory_laws.log_prob(self, tokens, observed, None)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
         """`P[X_{T+1} | X_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
-        if len(prefix) == 0:
+        if is_empty("prefix", prefix):
             unseen, mask = np.zeros(1, int), np.zeros(1, bool)
             return self.conditionals(unseen, mask)[0]
         return jnp.exp(self.next_logits(prefix)[-1])
 
     def next_logits(self, tokens: Int[AnyArray, " T"]) -> Float[Array, "T vocab"]:
         """`log P[X_{i+1} | X_{1:i}]` for i = 1..T: the exact causal language model."""
-        rows = self.embed(tokens)
-        rows = rows.reshape(len(rows), self.configurations, self.hidden)
-        run = jax.vmap(chain.forward_messages, in_axes=(None, None, 1))
-        forward, logs = run(jnp.asarray(self.A), self.first, rows)
-        weights = _weights(jnp.asarray(self.pM), logs)
-        tau = jnp.moveaxis(weights[..., None] * forward, 0, 1)[1:]
-        return jnp.log(chain.normalise(self.unlift(tau)) @ self.emission_columns().T)
+        tokens, _ = check_tokens(tokens, None, self.vocab)
+        if known(self, tokens):
+            return cut(memory_laws.next_logits(self, pad(tokens, 0)), len(tokens))
+        return memory_laws.next_logits(self, tokens)
+
+    # -- as a generator (`minicosm.models.Generator`) -----------------------------------------
+
+    def begin(self, room: int) -> MemoryFilter:
+        """The memory of the empty string, with room for `room` tokens."""
+        rows = check_count("room", room, least=0) + 1
+        count, hidden = self.configurations, self.hidden
+        check_size(f"a memory of {room} tokens", rows * count * hidden)
+        first = chain.normalise(self.first)
+        laws = jnp.zeros((rows, count, hidden), first.dtype).at[0].set(first)
+        return MemoryFilter(laws, jnp.zeros((rows, count), first.dtype))
+
+    def read(self, memory: MemoryFilter, n: Scalar, token: Scalar) -> MemoryFilter:
+        """The memory once `token` stands after the first n tokens: one step of every chain."""
+        columns = embed_rows(self.emission_columns(), jnp.asarray(token)[None], None)[0]
+        seen = memory.hidden[n] * self.lift(columns)
+        total = jnp.sum(seen, axis=1)
+        alive = total > 0
+        logs = jnp.where(alive, memory.logs[n] + jnp.log(jnp.where(alive, total, 1)), -jnp.inf)
+        logs = logs - jnp.where(jnp.any(alive), jnp.max(logs), 0)
+        moved = chain.normalise(seen @ jnp.asarray(self.A).T)
+        return MemoryFilter(
+            memory.hidden.at[n + 1].set(moved.astype(memory.hidden.dtype)),
+            memory.logs.at[n + 1].set(logs.astype(memory.logs.dtype)),
+        )
+
+    def law(self, memory: MemoryFilter, n: Scalar) -> Float[Array, " vocab"]:
+        """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
+        prefix."""
+        tau = weights_of(jnp.asarray(self.pM), memory.logs[n])[:, None] * memory.hidden[n]
+        return jnp.log(self.emission_columns() @ chain.normalise(self.unlift(tau)))
+
+    def text(self, tokens: Any) -> str:
+        """The tokens as numbers with spaces between them; see `Dyck.text` for padding."""
+        return numbers_text(tokens, self.vocab)
 
     def supports(self, embeddings: Float[AnyArray, "T CH"]) -> Supports:
         """Which (configuration, state) pairs are possible, decided on truth values."""
@@ -335,29 +391,3 @@ class MemoryHMM(eqx.Module):
     def stationary(self) -> Float[np.ndarray, " hidden"]:
         """The stationary law of the moving chain; raises if it is not unique."""
         return markov.stationary_law(np.asarray(self.A))
-
-
-def _check_configurations(values: int, cells: int) -> None:
-    if values**cells > MAX_CONFIGURATIONS:
-        raise ValueError(
-            f"{cells} cells of {values} values have {values**cells} configurations; "
-            f"exact inference enumerates them and takes at most {MAX_CONFIGURATIONS}"
-        )
-
-
-def _log_scale(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, " *T"]:
-    """The largest `log(prior) + logs` at each position (0 if all are -inf), a constant."""
-    prior, logs = jax.lax.stop_gradient((prior, logs))
-    top = jnp.max(jnp.log(prior).reshape(-1, *(1,) * (logs.ndim - 1)) + logs, axis=0)
-    return jnp.where(jnp.isfinite(top), top, 0)
-
-
-def _weights(prior: Float[Array, " C"], logs: Float[Array, "C *T"]) -> Float[Array, "C *T"]:
-    """`prior * exp(logs)` scaled so that the largest configuration at each position has weight one.
-
-    The prior stays outside the logarithm, so that derivatives are finite where it is zero; there
-    the exponent is cut off before it overflows.
-    """
-    limit = 0.9 * float(np.log(jnp.finfo(logs.dtype).max))
-    grown = jnp.exp(jnp.minimum(logs - _log_scale(prior, logs), limit))
-    return prior.reshape(-1, *(1,) * (logs.ndim - 1)) * grown
