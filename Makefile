@@ -4,7 +4,7 @@ PROFILE ?= smoke
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: lab test test-long smoke check bench clean
+.PHONY: lab test test-long test-extras smoke check bench clean
 
 lab: $(VENV)/.lab  ## check the tuning study and write the lab book
 	@$(BIN)/minicosm check tuning --profile $(PROFILE) --jobs 2 || [ $$? -eq 1 ]
@@ -15,6 +15,14 @@ test: $(VENV)/.dev  ## run the tests
 
 test-long: $(VENV)/.dev  ## run the long statistical tests and trainings
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
+
+# The files with tests that are skipped where torch, transformers, tokenizers or ray is missing.
+EXTRAS := tests/models/test_hugging_face.py tests/decoding/test_host_loop.py tests/studies/guided/test_code_model.py \
+	tests/worlds/test_parallel_text.py tests/studies/parallel/test_text_translation.py tests/lab/test_run.py
+
+test-extras: $(VENV)/.dev  ## install torch, transformers, tokenizers, sentencepiece, sacrebleu and ray, and run their tests
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c requirements-dev.lock -e '.[hf,text,cluster]'
+	$(BIN)/python -m pytest -m "" $(EXTRAS)
 
 smoke: $(VENV)/.lab  ## run every study at its smallest: no trial, check or figure may raise
 	$(BIN)/minicosm check --profile smoke --jobs 2 || [ $$? -eq 1 ]

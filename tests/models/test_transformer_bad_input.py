@@ -1,10 +1,13 @@
 """What a Transformer and its config say to bad input: one sentence that names the fault."""
 
+import dataclasses
+
+import jax
 import numpy as np
 import pytest
 import random_models
 
-from minicosm.models import TransformerConfig
+from minicosm.models import Transformer, TransformerConfig, TranslatorConfig
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -29,6 +32,11 @@ pytestmark = pytest.mark.usefixtures("unchecked_types")
         ({"positions": "sinusoidal", "width": 9, "heads": 3}, "width is 9; sinusoidal"),
         ({"rotary_base": 1.0}, "rotary_base is 1.0"),
         ({"attention_scale": float("inf")}, "attention_scale is inf"),
+        ({"causal": "no"}, "causal is 'no'; it must be True or False"),
+        ({"tied": None}, "tied is None"),
+        ({"final_norm": 1}, "final_norm is 1; it must be True or False"),
+        ({"dropout": "0.1"}, "dropout is '0.1'"),
+        ({"norm": ["pre"]}, "norm is ['pre']; it must be one of pre"),
     ],
 )
 def test_bad_configs(fields, sentence):
@@ -52,11 +60,38 @@ def test_bad_calls():
         (lambda: decoder.embed([1], [False]), "this model is causal and has no mask"),
         (lambda: model.trace(rows[:2], [True, True]), "observed goes with tokens"),
         (lambda: model.logits(rows[:3], visible=[True]), "visible has shape (1,)"),
+        (
+            lambda: model.predict(rows[:6], at=[1000]),
+            "at[0] is 1000; the sequence has the positions",
+        ),
+        (lambda: model.predict(rows[:6], at=[0, -1]), "at[1] is -1"),
+        (lambda: model.predict(rows[:6], at=[0.5]), "at has shape (1,) and dtype float64"),
+        (lambda: model.predict(rows[:6] * np.nan), "embeddings[0, 0] is nan"),
+        (lambda: Transformer(TransformerConfig(2**40), key=jax.random.key(0)), "this machine has"),
         (lambda: TransformerConfig.from_dict({"vocab": 3, "depth": 2}), "no field 'depth'"),
     ]:
         with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
             call()
         assert sentence in str(raised.value)
+
+
+def test_bad_configs_of_translators():
+    for fields, sentence in [
+        ({"causal": "no"}, "causal is 'no'; it must be True or False"),
+        ({"bias": 0}, "bias is 0; it must be True or False"),
+        ({"positions": 3}, "positions is 3; it must be one of learned, relative"),
+        ({"dropout": np.nan}, "dropout is nan"),
+        ({"lengths": 65}, "lengths is 65; there are only 64 positions"),
+    ]:
+        with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
+            TranslatorConfig(5, **fields)
+        assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize("config", [TransformerConfig, TranslatorConfig])
+def test_every_field_of_a_config_is_explained(config):
+    for field in dataclasses.fields(config):
+        assert f"        {field.name}: " in config.__doc__
 
 
 def test_tokens_that_are_not_observed_may_hold_anything():

@@ -1,6 +1,8 @@
 """Weights survive a file, and a file that is not whole or not ours is refused with a sentence."""
 
+import json
 import os
+import tracemalloc
 
 import jax
 import numpy as np
@@ -103,6 +105,45 @@ def test_bad_files(tmp_path):
         with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
             load(tmp_path / f"{name}.safetensors")
         assert sentence in str(raised.value)
+
+
+def test_a_small_file_with_ten_million_layers_takes_no_memory(tmp_path):
+    path = tmp_path / "deep.safetensors"
+    for fields, sentence in [
+        (
+            {"layers": 10**7, "width": 1, "heads": 1, "mlp_width": 0},
+            "has 10,000,000 layers, and the",
+        ),
+        ({"vocab": 2**40}, "this machine has"),
+        ({"max_length": 10**6}, "position_embedding has shape (2,)"),
+    ]:
+        config = {"vocab": 3, "layers": 1} | fields
+        arrays = {"position_embedding": np.zeros(2, np.float32)}
+        save_file(arrays, path, {"format": "minicosm.transformer", "config": json.dumps(config)})
+        assert path.stat().st_size < 1000
+        tracemalloc.start()
+        with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
+            load(path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 3e7
+        assert sentence in str(raised.value) or "is missing" in str(raised.value)
+    for text in ("[", "[1]", '{"layers": 2}', '{"vocab": "3"}', "null"):
+        save_file(arrays, path, {"format": "minicosm.transformer", "config": text})
+        with pytest.raises(ValueError, match=r"^[^\n]*has no config of a Transformer: [^\n]*$"):
+            load(path)
+
+
+def test_only_regular_files_are_written_over(tmp_path):
+    """A device at the place of a file would be renamed away, if root asks for it."""
+    model, pipe = random_models.transformer(CONFIGS[0]), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to("/dev/null")
+    for target, what in [(pipe, "no regular file"), (tmp_path, "a folder"), (link, "no regular")]:
+        with pytest.raises(ValueError, match=f"path is '.*', which is {what}"):
+            save(model, target)
+    assert pipe.is_fifo() and link.is_symlink()
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

@@ -1,7 +1,7 @@
 """Small pretraining runs. As a script:
 
     python runs.py CHECKPOINT RESULT            one that prints a line after every chunk
-    python runs.py CHECKPOINT RESULT MESH ...   one on each mesh, into RESULT.MESH.npz
+    python runs.py CHECKPOINT RESULT MESH ...   one on each mesh, in double precision, into RESULT.MESH.npz
 
 A mesh is written `ensemble=4,batch=2`.
 """
@@ -100,6 +100,7 @@ def main(checkpoint: str, result: str, *meshes: str) -> None:
         found = alone(checkpoint=checkpoint, progress=lambda done, _: print(done, flush=True))
         np.savez(result, **arrays(*found))
     for mesh in meshes:
+        jax.config.update("jax_enable_x64", True)
         np.savez(f"{result}.{mesh}.npz", **on_mesh(mesh))
 
 

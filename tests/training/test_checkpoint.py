@@ -1,5 +1,6 @@
 """Runs that are killed, interrupted, continued or confused with another one."""
 
+import json
 import os
 import signal
 import subprocess
@@ -110,12 +111,63 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path):
     for other in [*others, {"data": data + 1}]:
         with pytest.raises(ValueError, match="checkpoint of another run"):
             run(**other)
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(ValueError, match="not a whole checkpoint"):
-        run()
-    np.savez(path, other=np.zeros(2))
-    with pytest.raises(ValueError, match="not a whole checkpoint"):
-        run()
+
+
+def damaged(path, change):
+    """The checkpoint at `path` with its arrays changed by `change(arrays, about)`."""
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    about = json.loads(arrays.pop("about").tobytes())
+    change(arrays, about)
+    np.savez(path, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
+
+
+DAMAGE = {
+    "half": lambda path: path.write_bytes(path.read_bytes()[:100]),
+    "empty": lambda path: path.write_bytes(b""),
+    "a flipped byte": lambda path: path.write_bytes(flipped(path.read_bytes())),
+    "another archive": lambda path: np.savez(path, other=np.zeros(2)),
+    "step -3": lambda path: damaged(path, lambda arrays, about: about.update(step=-3)),
+    "step 2.5": lambda path: damaged(path, lambda arrays, about: about.update(step=2.5)),
+    "step 3": lambda path: damaged(path, lambda arrays, about: about.update(step=3)),
+    "no step": lambda path: damaged(path, lambda arrays, about: about.pop("step")),
+    "a list": lambda path: damaged(path, lambda arrays, about: about.update(format=[])),
+    "shape": lambda path: damaged(path, lambda arrays, _: arrays.update({"params.": np.ones(2, "f4")})),
+    "dtype": lambda path: damaged(path, lambda arrays, _: arrays.update({"params.": np.ones(3)})),
+    "name": lambda path: damaged(path, lambda arrays, _: arrays.pop("params.")),
+    "more": lambda path: damaged(path, lambda arrays, _: arrays.update({"params.x": np.ones(3)})),
+    "history": lambda path: damaged(path, lambda arrays, _: arrays.update({"history.loss": np.ones(9)})),
+}  # fmt: skip
+
+
+def flipped(content):
+    at = content.index(b"params.") + 200
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+ADAM = optax.adam(0.1)
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_a_damaged_checkpoint_is_set_aside_and_the_run_begins_again(damage, tmp_path):
+    path = tmp_path / "run.npz"
+
+    def run(steps):
+        key = jax.random.key(0)
+        return fit(parabola, jnp.ones(3), ADAM, steps, key, chunk=2, checkpoint=path)
+
+    run(4)
+    damage(path)
+    content = path.read_bytes()
+    with pytest.warns(
+        UserWarning, match=r"run.npz cannot be used \(.*training starts again"
+    ) as said:
+        again = run(6)
+    assert len(said) == 1 and "\n" not in str(said[0].message)
+    same(again, fit(parabola, jnp.ones(3), ADAM, 6, jax.random.key(0), chunk=2))
+    (aside,) = tmp_path.glob("run.npz.corrupt-*")
+    assert aside.read_bytes() == content
+    same(run(6), again)  # and the new one is whole
 
 
 def test_every_kind_of_array_survives_the_file(tmp_path):

@@ -1,10 +1,11 @@
 """What shape a Transformer has."""
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 from minicosm.worlds.arrays import check_count
+
+from .checks import check_flag, check_kind, check_number, shown
 
 Activation = Literal["gelu", "gelu_tanh", "relu", "silu", "tanh"]
 NormPlace = Literal["pre", "post", "branch", "none"]
@@ -20,75 +21,101 @@ class TransformerConfig:
     A layer is two sublayers `f` (attention, then MLP), each `y = x + f(N(x))` with norm "pre",
     `N(x + f(x))` with "post", `x + N(f(x))` with "branch" and `x + f(x)` with "none"; without its
     residual the `x +` is left out. Defaults are a small pre-norm encoder.
+
+    Sizes:
+        vocab: number of real tokens; outputs are laws over exactly these, as the exact worlds' are.
+        layers: number of layers.
+        heads: heads of every attention.
+        width: entries of a row of the residual stream (and of an embedding).
+        mlp_width: entries of the MLP's inner row; default `4 * width`; 0 leaves the MLP out.
+        head_width: entries of a head's queries, keys and values; default `width / heads`.
+        max_length: number of learned positions (prompt rows count); other kinds of positions have no
+            limit. With "linear" positions row i has `i / max_length` times one learned direction added.
+        extra_inputs: input-only tokens (a start token, say) with ids `vocab, vocab + 1, ...`.
+
+    What it computes:
+        causal: a position reads itself and those before it, and predicts the next token; without, it
+            reads all of them and predicts its own, and there is a row for the mask.
+        positions: "learned" and "sinusoidal" rows are added to the embeddings, "linear" is said above,
+            "rotary" turns queries and keys, "none" leaves positions out.
+        rotary_base: with "rotary", plane i of a head turns by `t rotary_base^(-2i/head_width)` at t.
+        norm: where the norm of a sublayer stands, see above.
+        mlp_norm: where the MLP's norm stands; default: as `norm`.
+        normaliser: "layer": `(x - mean) / sqrt(var + epsilon) * scale + shift`; "unit": `(x - mean) /
+            max(|x - mean|_2, epsilon)` with 0/0 = 0 and no parameters.
+        epsilon: the number in it.
+        embedding_norm: normalise embeddings plus positions; default: only with norm "post", as BERT does.
+        final_norm: normalise after the last layer; default: only with norm "pre", as GPT-2 does.
+        norm_residual: with norm "pre", a sublayer reads `N(x) + x` in place of `N(x)`.
+        attention_residual: whether attention has the `x +`.
+        mlp_residual: whether the MLP has it.
+        attention_scale: factor on the attention logits; default `head_width ** -0.5`.
+        activation: of the MLP and the head transform. "gelu" is the exact one, `x Phi(x)`, as in BERT;
+            "gelu_tanh" is GPT-2's approximation.
+        attention_bias: whether queries, keys, values and the output of attention have biases.
+        mlp_bias: whether both maps of the MLP have.
+        output_bias: whether the logits have.
+        head_transform: BERT's dense + activation + norm between the last layer and the output matrix.
+        tied: whether the output matrix is the token embedding.
+
+    How it is trained and run:
+        dropout: rate on the embeddings, the attention weights and every sublayer's output, where a
+            method is given a key.
+        init_std: weights and embeddings start as N(0, init_std^2), biases at 0 (BERT, GPT-2).
+        residual_scaling: start what writes to the residual stream at `init_std / sqrt(2 layers)`, as
+            GPT-2 does.
+        compute: precision of the matrix products; default: that of the parameters. With "bfloat16" the
+            parameters, the residual stream, norms, softmax and logits stay as they are.
+        unroll: layers in one iteration of the compiled loop: two cost little to compile and are faster.
+        remat: recompute layers in the backward pass: memory of one layer in place of all.
     """
 
     vocab: int
-    """Number of real tokens: outputs are laws over exactly these, as the exact worlds' are."""
     layers: int = 2
     heads: int = 4
     width: int = 64
     mlp_width: int | None = None
-    """Default `4 * width`; 0 leaves the MLP out."""
     max_length: int = 512
-    """Number of learned positions (prompt rows count); other kinds of positions have no limit. With
-    "linear" positions row i has `i / max_length` times one learned direction added."""
     causal: bool = False
     positions: Positions = "learned"
     norm: NormPlace = "pre"
     activation: Activation = "gelu"
-    """"gelu" is the exact one, `x Phi(x)`, as in BERT; "gelu_tanh" is GPT-2's approximation."""
     tied: bool = True
-    """Whether the output matrix is the token embedding."""
     dropout: float = 0.0
-    """Rate on the embeddings, the attention weights and every sublayer's output."""
 
     extra_inputs: int = 0
-    """Input-only tokens (a start token, say) with ids `vocab, vocab + 1, ...`, never predicted."""
     attention_bias: bool = True
     mlp_bias: bool = True
     output_bias: bool = True
     head_transform: bool = False
-    """BERT's dense + activation + norm between the last layer and the output matrix."""
     embedding_norm: bool | None = None
-    """Normalise embeddings plus positions; default: only with norm "post", as BERT does."""
     final_norm: bool | None = None
-    """Normalise after the last layer; default: only with norm "pre", as GPT-2 does."""
     head_width: int | None = None
-    """Width of a head's queries, keys and values; default `width / heads`."""
     attention_scale: float | None = None
-    """Factor on the attention logits; default `head_width ** -0.5`."""
     rotary_base: float = 10000.0
     normaliser: Normaliser = "layer"
-    """"layer": `(x - mean) / sqrt(var + epsilon) * scale + shift`; "unit": `(x - mean) /
-    max(|x - mean|_2, epsilon)` with 0/0 = 0 and no parameters."""
     epsilon: float = 1e-5
     mlp_norm: NormPlace | None = None
-    """Where the MLP's norm stands; default: as `norm`."""
     attention_residual: bool = True
     mlp_residual: bool = True
     norm_residual: bool = False
-    """With norm "pre", a sublayer reads `N(x) + x` in place of `N(x)`."""
 
     init_std: float = 0.02
-    """Weights and embeddings start as N(0, init_std^2), biases at 0 (BERT, GPT-2)."""
     residual_scaling: bool = False
-    """Start what writes to the residual stream at `init_std / sqrt(2 layers)`, as GPT-2 does."""
 
     compute: Compute | None = None
-    """Precision of the matrix products; default: that of the parameters. With "bfloat16" the
-    parameters, the residual stream, norms, softmax and logits stay as they are."""
     unroll: int = 2
-    """Layers in one iteration of the compiled loop: two cost little to compile and are faster."""
     remat: bool = False
-    """Recompute layers in the backward pass: memory of one layer in place of all."""
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
-            if value not in get_args(choices) and not (value is None and name in _OPTIONAL):
-                raise ValueError(
-                    f"{name} is {value!r}; it must be one of {', '.join(get_args(choices))}"
-                )
+            if value is not None or name not in _OPTIONAL:
+                check_choice(name, value, choices)
+        for name in _FLAGS:
+            value = getattr(self, name)
+            if value is not None or name not in _OPTIONAL:
+                check_flag(name, value)
         for name in ("vocab", "layers", "heads", "width", "max_length", "unroll"):
             check_count(name, getattr(self, name))
         check_count("extra_inputs", self.extra_inputs, least=0)
@@ -101,16 +128,12 @@ class TransformerConfig:
                 f"width {self.width} is not divisible by {self.heads} heads; "
                 "choose a multiple or give head_width"
             )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}; it must be at least 0 and less than 1")
+        check_number("dropout", self.dropout, least=0, below=1)
         for name in ("epsilon", "init_std"):
-            value = getattr(self, name)
-            if not (value >= 0 and math.isfinite(value)):
-                raise ValueError(f"{name} is {value}; it must be a finite number of at least 0")
-        if not (self.rotary_base > 1 and math.isfinite(self.rotary_base)):
-            raise ValueError(f"rotary_base is {self.rotary_base}; it must be greater than 1")
-        if self.attention_scale is not None and not math.isfinite(self.attention_scale):
-            raise ValueError(f"attention_scale is {self.attention_scale}; it must be finite")
+            check_number(name, getattr(self, name), least=0)
+        check_number("rotary_base", self.rotary_base, above=1)
+        if self.attention_scale is not None:
+            check_number("attention_scale", self.attention_scale)
         if self.positions == "rotary" and self.size_of_head % 2:
             raise ValueError(
                 f"heads have width {self.size_of_head}; rotary positions need an even width"
@@ -138,7 +161,8 @@ class TransformerConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """The config with these fields, as `dataclasses.asdict` gives them."""
-        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        check_kind("values", values, dict, "a dict of fields")
+        unknown = sorted(set(map(str, values)) - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"a TransformerConfig has no field {unknown[0]!r}")
         if "vocab" not in values:
@@ -170,7 +194,20 @@ class TransformerConfig:
         return self.size_of_head**-0.5 if self.attention_scale is None else self.attention_scale
 
 
-_OPTIONAL = {"mlp_norm", "compute"}
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Raise unless `value` is one of the words of a `Literal`."""
+    if not isinstance(value, str) or value not in get_args(choices):
+        raise ValueError(
+            f"{name} is {shown(value)}; it must be one of {', '.join(get_args(choices))}"
+        )
+
+
+_OPTIONAL = {"mlp_norm", "compute", "embedding_norm", "final_norm"}
+_FLAGS = (
+    "causal", "tied", "attention_bias", "mlp_bias", "output_bias", "head_transform",
+    "embedding_norm", "final_norm", "attention_residual", "mlp_residual", "norm_residual",
+    "residual_scaling", "remat",
+)  # fmt: skip
 _CHOICES = {
     "positions": Positions,
     "norm": NormPlace,

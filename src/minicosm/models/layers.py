@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 
 from minicosm.worlds.arrays import AnyArray
 
+from .checks import check_memory
 from .config import TransformerConfig
 from .positions import rotate
 
@@ -40,11 +41,13 @@ class Draws:
         width, rows = config.width, config.vocab + config.extra_inputs
         outside = rows + 2 + config.max_length + width + config.vocab
         layer = 4 * config.heads * config.size_of_head + 2 * config.size_of_mlp
-        self.numbers = jax.random.normal(
-            key, (width * (outside + config.layers * layer),), "float32"
-        )
-        self.dtype = dtype
-        self.used = 0
+        self.draw(width * (outside + config.layers * layer), dtype, key)
+
+    def draw(self, count: int, dtype: DTypeLike, key: PRNGKeyArray) -> None:
+        """So many numbers, if there is room for them and for the arrays that are made of them."""
+        check_memory("a model of this config", count, 4 + jnp.dtype(dtype).itemsize)
+        self.numbers = jax.random.normal(key, (count,), "float32")
+        self.dtype, self.used = dtype, 0
 
     def __call__(self, *shape: int, std: float) -> Float[Array, "..."]:
         """The next numbers as N(0, std^2)."""

@@ -8,8 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 
-from minicosm.worlds.arrays import AnyArray, check_tokens, is_concrete
+from minicosm.worlds.arrays import AnyArray, is_concrete
 
+from .checks import (
+    check_dtype,
+    check_ids,
+    check_key,
+    check_kind,
+    check_positions,
+    check_rows,
+    numbers_of,
+)
 from .config import TransformerConfig
 from .layers import ACTIVATIONS, Draws, Layer, Norm, dropout
 from .positions import sinusoids
@@ -80,7 +89,9 @@ class Transformer(eqx.Module):
         so that at first positions and tokens have the same root mean square. `dtype` is that of
         the parameters (default: float32, or float64 under `jax.enable_x64(True)`).
         """
-        dtype = jnp.result_type(float) if dtype is None else dtype
+        check_kind("config", config, TransformerConfig, "a TransformerConfig")
+        check_key("key", key)
+        dtype = check_dtype("dtype", dtype)
         draw = Draws(config, dtype, key=key)
         width, std = config.width, config.init_std
         learned, waves = config.positions == "learned", config.positions == "sinusoidal"
@@ -110,7 +121,7 @@ class Transformer(eqx.Module):
         Without positions, which `logits` adds. While JAX traces, tokens cannot be checked.
         """
         rows = self.vocab + self.config.extra_inputs
-        tokens, observed = check_tokens(tokens, observed, rows)
+        tokens, observed = check_ids("tokens", tokens, rows, observed)
         embedded = jnp.asarray(self.token_embedding)[jnp.asarray(tokens)]
         if observed is None:
             return embedded
@@ -138,6 +149,7 @@ class Transformer(eqx.Module):
         that may read nothing reads the mean of all. `key` turns dropout on.
         """
         x, visible, keys = self._start(embeddings, visible, key)
+        at = None if at is None else check_positions("at", at, x.shape[0])
         config = self.config
 
         def step(x: Array, layer_and_key: Any, at: Any = None) -> tuple[Array, None]:
@@ -154,6 +166,9 @@ class Transformer(eqx.Module):
 
     def readout(self, hidden: Float[Array, "T E"]) -> Float[Array, "T V"]:
         """Logits of rows of `hidden`: `transform(hidden) @ output + output_bias`."""
+        return self._readout(jnp.asarray(check_rows("hidden", hidden, self.config.width)))
+
+    def _readout(self, hidden: Float[Array, "T E"]) -> Float[Array, "T V"]:
         if self.head_transform is not None:
             hidden = self.head_transform(self.config, hidden)
         if self.output is None:
@@ -172,7 +187,7 @@ class Transformer(eqx.Module):
     ) -> Float[Array, "n V"]:
         """Unnormalised log laws: of the position's own token, or of the next one if causal; of
         all positions, or `at` these."""
-        return self.readout(self.hidden(embeddings, at, visible=visible, key=key))
+        return self._readout(self.hidden(embeddings, at, visible=visible, key=key))
 
     def predict(
         self,
@@ -202,12 +217,12 @@ class Transformer(eqx.Module):
         key: PRNGKeyArray | None = None,
     ) -> TransformerTrace:
         """Residual streams, attention weights and logits of tokens (or of embeddings)."""
-        inputs = inputs if hasattr(inputs, "dtype") else np.asarray(inputs)
+        inputs = numbers_of("inputs", inputs, "tokens or rows")
         if len(inputs.shape) == 1:
             inputs = self.embed(inputs, observed)
         elif observed is not None:
             raise ValueError("observed goes with tokens; embeddings hold the mask's row already")
-        start, visible, keys = self._start(inputs, visible, key)
+        start, visible, keys = self._start(inputs, visible, key, "inputs")
         config = self.config
 
         def step(x: Array, layer_and_key: Any) -> tuple[Array, tuple[Array, Array]]:
@@ -218,23 +233,21 @@ class Transformer(eqx.Module):
         last, (streams, attention) = jax.lax.scan(step, start, (self.layers, keys))
         last = last if self.final_norm is None else self.final_norm(config, last)
         return TransformerTrace(
-            jnp.concatenate([start[None], streams]), attention, self.readout(last)
+            jnp.concatenate([start[None], streams]), attention, self._readout(last)
         )
 
     def _start(
-        self, embeddings: AnyArray, visible: AnyArray | None, key: PRNGKeyArray | None
+        self,
+        embeddings: AnyArray,
+        visible: AnyArray | None,
+        key: PRNGKeyArray | None,
+        name: str = "embeddings",
     ) -> tuple[Float[Array, "T E"], Bool[AnyArray, "#T T"] | None, Any]:
         """What the layers begin with: rows with positions, what may read what, and dropout keys."""
         config = self.config
-        if (
-            len(embeddings.shape) != 2
-            or embeddings.shape[0] == 0
-            or (embeddings.shape[1] != config.width)
-        ):
-            raise ValueError(
-                f"embeddings have shape {embeddings.shape}; "
-                f"they must have shape (T, {config.width}) with T >= 1"
-            )
+        embeddings = check_rows(name, embeddings, config.width)
+        if key is not None:
+            check_key("key", key)
         length = embeddings.shape[0]
         x = jnp.asarray(embeddings).astype(jnp.asarray(self.token_embedding).dtype)
         if self.position_embedding is not None:
@@ -264,7 +277,7 @@ def _visibility(
 ) -> Bool[AnyArray, "#T T"] | None:
     """Which position (row) may read which (column); None where each may read every one."""
     if visible is not None:
-        visible = visible if hasattr(visible, "dtype") else np.asarray(visible)
+        visible = numbers_of("visible", visible, "True and False")
         if visible.shape not in ((length,), (length, length)) or visible.dtype != bool:
             raise ValueError(
                 f"visible has shape {visible.shape} and dtype {visible.dtype}; it must be boolean "

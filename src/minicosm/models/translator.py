@@ -1,7 +1,7 @@
 """An encoder-decoder Transformer that translates: all positions at once, or one after the other."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 
-from minicosm.worlds.arrays import AnyArray, check_count, check_tokens
+from minicosm.worlds.arrays import AnyArray, check_count
 
 from .by_token import TokenByToken
-from .config import TransformerConfig
+from .checks import check_dtype, check_flag, check_ids, check_key, check_kind, check_rows
+from .config import TransformerConfig, check_choice
 from .layers import Attention, Draws, Norm, dropout
 from .sublayers import BUCKETS, Memory, Sublayers, attend, project, relative_buckets
 
@@ -25,38 +26,53 @@ class TranslatorConfig:
 
     Layers are pre-norm, `x + f(N(x))`. A layer of the encoder is self-attention and MLP; one of the
     decoder is self-attention, positional attention, attention to the source and MLP.
+
+    Sizes:
+        vocab: number of target tokens.
+        source_vocab: number of source tokens; None: both languages share one vocabulary and one embedding.
+        encoder_layers: number of layers that read the source.
+        decoder_layers: number of layers that read the target.
+        heads: heads of every attention; `width` is divided among them.
+        width: entries of a row of the residual stream (and of an embedding).
+        mlp_width: entries of the MLP's inner row.
+        max_length: number of position vectors: the longest source (with its length token) and target.
+        lengths: the longest target that the length predictor knows; 0 leaves the predictor out.
+
+    What it computes:
+        causal: a decoder that reads only what is before it and has a token `vocab` for start and end;
+            without, one that reads all positions and is given the length of the target.
+        positional_attention: in decoder layers, attention whose queries and keys are learned vectors of the
+            positions and whose values are the hidden states (of a causal decoder: of those before).
+        positions: "learned": a vector for every position is added to the embeddings; "relative":
+            attention among positions of one side has a bias for every head and (bucket of) distance,
+            shared by all layers.
+        tied: whether the output matrix is the embedding of target tokens.
+        bias: whether attention, MLP and output have biases.
+
+    How it is trained and run:
+        dropout: rate on the embeddings, the attention weights and every sublayer's output, where a
+            method is given a key.
+        init_std: weights and embeddings start as N(0, init_std^2), biases at 0.
+        unroll: layers in one iteration of the compiled loop.
     """
 
     vocab: int
-    """Number of target tokens."""
     source_vocab: int | None = None
-    """Number of source tokens; None: both languages share one vocabulary and one embedding."""
     encoder_layers: int = 2
     decoder_layers: int = 2
     heads: int = 4
     width: int = 64
     mlp_width: int = 128
     causal: bool = False
-    """A decoder that reads only what is before it and has a token `vocab` for start and end; without,
-    one that reads all positions and is given the length of the target."""
     positional_attention: bool = True
-    """In decoder layers, attention whose queries and keys are learned vectors of the positions and whose
-    values are the hidden states (of a causal decoder: of those before)."""
     positions: TranslatorPositions = "learned"
-    """"learned": a vector for every position is added to the embeddings; "relative": attention among
-    positions of one side has a bias for every head and (bucket of) distance, shared by all layers."""
     max_length: int = 64
-    """Number of position vectors: the longest source (with its length token) and target."""
     lengths: int = 32
-    """The longest target that the length predictor knows; 0 leaves the predictor out."""
     tied: bool = True
-    """Whether the output matrix is the embedding of target tokens."""
     bias: bool = True
-    """Whether attention, MLP and output have biases."""
     dropout: float = 0.0
     init_std: float = 0.02
     unroll: int = 2
-    """Layers in one iteration of the compiled loop."""
 
     def __post_init__(self) -> None:
         counts = ("vocab", "encoder_layers", "decoder_layers", "max_length", "unroll", "mlp_width")
@@ -65,11 +81,9 @@ class TranslatorConfig:
         check_count("lengths", self.lengths, least=0)
         if self.source_vocab is not None:
             check_count("source_vocab", self.source_vocab)
-        if self.positions not in get_args(TranslatorPositions):
-            raise ValueError(
-                f"positions is {self.positions!r}; it must be one of "
-                f"{', '.join(get_args(TranslatorPositions))}"
-            )
+        check_choice("positions", self.positions, TranslatorPositions)
+        for name in ("causal", "positional_attention", "tied", "bias"):
+            check_flag(name, getattr(self, name))
         if not self.causal and not self.lengths:
             raise ValueError("lengths is 0; a decoder that is not causal needs a length predictor")
         if not self.causal and self.lengths > self.max_length:
@@ -135,7 +149,9 @@ class Translator(eqx.Module):
         self, config: TranslatorConfig, *, key: PRNGKeyArray, dtype: DTypeLike | None = None
     ):
         """Random weights: N(0, init_std^2), zero biases, norms that begin as plain normalisation."""
-        dtype = jnp.result_type(float) if dtype is None else dtype
+        check_kind("config", config, TranslatorConfig, "a TranslatorConfig")
+        check_key("key", key)
+        dtype = check_dtype("dtype", dtype)
         width, std, rows = config.width, config.init_std, config.vocab + config.causal
         part = config.part(1)
         attention, inner = 4 * width * part.heads * part.size_of_head, 2 * width * config.mlp_width
@@ -175,7 +191,7 @@ class Translator(eqx.Module):
         """Read a source, with the length token in front if the model predicts lengths."""
         config, table = self.config, self.source_embedding
         vocab = config.vocab if config.source_vocab is None else config.source_vocab
-        source, visible = _checked(source, visible, vocab)
+        source, visible = _checked("source", source, visible, vocab, key)
         rows = jnp.asarray(self.embedding if table is None else table)[source]
         seen = visible
         if self.length_token is not None:
@@ -188,6 +204,7 @@ class Translator(eqx.Module):
 
     def length_logits(self, memory: Memory) -> Float[Array, " lengths"]:
         """Unnormalised log law of the target's length; entry i is length i + 1."""
+        check_kind("memory", memory, Memory, "a Memory, as encode returns")
         if memory.length is None:
             raise ValueError("this model has no length predictor; give its config lengths >= 1")
         return jnp.asarray(self.length_vectors) @ memory.length
@@ -217,13 +234,17 @@ class Translator(eqx.Module):
         self, tokens: Any, memory: Memory, visible: Any, key: PRNGKeyArray | None
     ) -> tuple[Float[Array, "T V"], Any]:
         config = self.config
-        tokens, visible = _checked(tokens, visible, config.vocab + config.causal)
+        tokens, visible = _checked("tokens", tokens, visible, config.vocab + config.causal, key)
+        check_kind("memory", memory, Memory, "a Memory, as encode returns")
         rows = jnp.asarray(self.embedding)[tokens]
         x, weights = self._run(self.decoder, self.decoder_norm, rows, visible, key, memory)
-        return self.readout(x), weights
+        return self._readout(x), weights
 
     def readout(self, x: Float[Array, "T E"]) -> Float[Array, "T V"]:
         """Logits of rows that have gone through the decoder and its last norm."""
+        return self._readout(jnp.asarray(check_rows("x", x, self.config.width)))
+
+    def _readout(self, x: Float[Array, "T E"]) -> Float[Array, "T V"]:
         logits = x @ (jnp.asarray(self.embedding).T if self.output is None else self.output)
         return logits if self.output_bias is None else logits + self.output_bias
 
@@ -299,13 +320,16 @@ class _Draws(Draws):
     """`Draws` of a given count of numbers."""
 
     def __init__(self, count: int, dtype: DTypeLike, *, key: PRNGKeyArray):
-        self.numbers = jax.random.normal(key, (count,), "float32")
-        self.dtype, self.used = dtype, 0
+        self.draw(count, dtype, key)
 
 
-def _checked(tokens: Any, visible: Any, vocab: int) -> tuple[Int[Array, " T"], Bool[Array, " T"]]:
+def _checked(
+    name: str, tokens: Any, visible: Any, vocab: int, key: Any
+) -> tuple[Int[Array, " T"], Bool[Array, " T"]]:
     """Tokens and mask of one side; what is not visible may be any token and is read as token 0."""
-    tokens, visible = check_tokens(tokens, visible, vocab)
+    if key is not None:
+        check_key("key", key)
+    tokens, visible = check_ids(name, tokens, vocab, visible, "visible")
     if visible is None:
         return jnp.asarray(tokens), jnp.ones(tokens.shape[0], bool)
     return jnp.where(jnp.asarray(visible), jnp.asarray(tokens), 0), jnp.asarray(visible)

@@ -6,6 +6,7 @@ A name is the path of the array in the model, with the layer's number after `lay
 those of the model's own arrays without the axis of layers; matrices act from the right, `x @ w`.
 """
 
+import contextlib
 import json
 import os
 import tempfile
@@ -21,6 +22,7 @@ from jaxtyping import Float
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as safetensors_bytes
 
+from .checks import check_file, check_kind, check_number, check_path, numbers_of
 from .config import TransformerConfig
 from .transformer import Transformer
 
@@ -29,6 +31,7 @@ FORMAT = "minicosm.transformer"
 
 def to_arrays(model: Transformer) -> dict[str, Float[np.ndarray, "..."]]:
     """Every array of the model by its name; a stack of models (an ensemble) is refused."""
+    check_kind("model", model, Transformer, "a Transformer")
     config = model.config
     expected = shapes(config)
     arrays: dict[str, np.ndarray] = {}
@@ -53,16 +56,26 @@ def from_arrays(
     Every name of `shapes(config)` must be there, unless `fill` says what the others hold; a
     construction names the arrays it needs and sets `fill=0`.
     """
+    check_kind("config", config, TransformerConfig, "a TransformerConfig")
+    check_kind("arrays", arrays, Mapping, "a mapping from names to arrays")
+    if fill is not None:
+        check_number("fill", fill)
+    elif config.layers > len(arrays):
+        raise ValueError(
+            f"arrays has {len(arrays)} entries; a config of {config.layers:,} layers needs more"
+        )
     expected = shapes(config)
     unknown = [name for name in arrays if name not in expected]
     if unknown:
-        raise ValueError(f"this config has no array {unknown[0]!r}; it has {', '.join(expected)}")
+        known = ", ".join(list(expected)[:40]) + (", ..." if len(expected) > 40 else "")
+        raise ValueError(f"this config has no array {unknown[0]!r}; it has {known}")
     missing = [name for name in expected if name not in arrays]
     if missing and fill is None:
         raise ValueError(f"the array {missing[0]!r} is missing ({len(missing)} missing in all)")
     values = {}
     for name, shape in expected.items():
         value = arrays[name] if name in arrays else np.full(shape, fill, np.float64)
+        value = numbers_of(f"arrays[{name!r}]", value)
         value = np.asarray(value)
         if value.shape != shape:
             raise ValueError(_wrong_shape(name, value, shape))
@@ -82,6 +95,7 @@ def from_arrays(
 
 def shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """The names of the arrays that a model of this config has, and their shapes."""
+    check_kind("config", config, TransformerConfig, "a TransformerConfig")
     named: dict[str, tuple[int, ...]] = {}
     for path, leaf in jax.tree.leaves_with_path(_skeleton(config)):
         name = _name(path)
@@ -94,13 +108,15 @@ def shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
 
 def save(model: Transformer, path: str | os.PathLike) -> None:
     """Write weights and config to a safetensors file, which appears whole or not at all."""
-    metadata = {"format": FORMAT, "config": json.dumps(asdict(model.config))}
-    write_atomically(path, safetensors_bytes(to_arrays(model), metadata))
+    path, arrays = check_file("path", path), to_arrays(model)
+    config = json.dumps(asdict(model.config), default=lambda number: number.item())
+    write_atomically(path, safetensors_bytes(arrays, {"format": FORMAT, "config": config}))
 
 
 def load(path: str | os.PathLike) -> Transformer:
-    """Read a model that `save` wrote."""
-    path = Path(path)
+    """Read a model that `save` wrote. What its config promises is compared with the file's table of
+    contents before any array is read."""
+    path = check_path("path", path)
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
     try:
@@ -108,29 +124,57 @@ def load(path: str | os.PathLike) -> Transformer:
             metadata = file.metadata() or {}
             if metadata.get("format") != FORMAT:
                 raise ValueError(f"{path} is a safetensors file, but not one of a Transformer here")
-            config = TransformerConfig.from_dict(json.loads(metadata["config"]))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            config = _config(path, metadata.get("config"))
+            names = list(file.keys())
+            if config.layers > len(names):
+                raise ValueError(
+                    f"{path} does not fit its own config: that has {config.layers:,} layers, and the file "
+                    f"{len(names)} arrays"
+                )
+            arrays = {name: file.get_tensor(name) for name in names}
     except SafetensorError as error:
         raise ValueError(f"{path} is not a whole safetensors file ({error})") from None
+    except (OSError, TypeError) as error:  # no permission, a dtype that NumPy does not know
+        raise ValueError(f"{path} cannot be read: {error}") from None
     try:
         return from_arrays(config, arrays)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path} does not fit its own config: {error}") from None
 
 
+def _config(path: Path, text: Any) -> TransformerConfig:
+    """The config in a file's metadata."""
+    try:
+        return TransformerConfig.from_dict(json.loads(text))
+    except (ValueError, TypeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} has no config of a Transformer: {reason}") from None
+
+
 def write_atomically(path: str | os.PathLike, content: bytes) -> None:
-    """Write next to the target and rename, so that no reader ever sees half a file."""
-    path = Path(path)
+    """Write next to the target, flush to disk and rename, so that no reader ever sees half a file.
+
+    A target that exists and is no regular file (a device, a folder) is refused.
+    """
+    path = check_file("path", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+    with contextlib.suppress(OSError):  # not every file system flushes folders
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _skeleton(config: TransformerConfig) -> Transformer:

@@ -3,12 +3,13 @@
 from .fit import History, Loss, fit, fit_ensemble
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
-from .progress import Stopped
+from .progress import Diverged, Stopped
 from .refinement import Pairs, RefinementObjective, TranslationObjective
 from .schedules import adam, adamw, muon, warmup_cosine, warmup_linear
 
 __all__ = [
     "CausalObjective",
+    "Diverged",
     "History",
     "Loss",
     "MaskedObjective",

@@ -9,6 +9,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from minicosm.models.checks import check_number
+
+from .settings import check_optimiser
+
 Params = TypeVar("Params")
 
 
@@ -42,6 +46,9 @@ def averaged(
     The live ones move by `optimiser`. After step t = 1, 2, ... the average moves by a share of what
     separates it from them: `a <- a + max(t^-power, least) (theta - a)`.
     """
+    check_optimiser(optimiser)
+    check_number("power", power, least=0)
+    check_number("least", least, least=0, most=1)
 
     def init(params: Averaged) -> tuple[Any, Array]:
         return optimiser.init(params.live), jnp.zeros((), jnp.int32)

@@ -9,7 +9,10 @@ import hashlib
 import io
 import json
 import os
+import uuid
+import warnings
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from minicosm.models.checks import check_file
 from minicosm.models.weights import write_atomically
+from minicosm.worlds.arrays import check_count
 
 FORMAT = "minicosm.checkpoint.1"
 
@@ -55,30 +60,72 @@ def save_run(path: str | os.PathLike, run: str, progress: RunState) -> None:
 
 
 def load_run(path: str | os.PathLike, run: str, learned: PyTree, state: PyTree) -> RunState | None:
-    """The progress of this run, in trees like those given; None if there is no file yet."""
-    path = Path(path)
+    """The progress of this run, in trees like those given; None if there is no file yet.
+
+    A file that is not whole, or that does not hold what a checkpoint of this run must hold, is set
+    aside with a warning, and counts as none.
+    """
+    path = check_file("path", path)
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop("about").tobytes())
         if about["format"] != FORMAT:
-            raise ValueError(about["format"])
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile):
-        raise ValueError(f"{path} is not a whole checkpoint; remove it to start again") from None
-    if about["run"] != run:
-        raise ValueError(
-            f"{path} is the checkpoint of another run (other data, model, optimiser or key, or "
-            "another version of the code); remove it or give another path"
-        )
+            raise ValueError(f"its format is {about['format']!r}")
+        name = about["run"]
+        if name == run:
+            return _progress(about["step"], arrays, learned, state)
+    except _DAMAGE as error:
+        _set_aside(path, " ".join(str(error).split()) or type(error).__name__)
+        return None
+    raise ValueError(
+        f"{path} is the checkpoint of another run (other data, model, optimiser or key, or "
+        "another version of the code); remove it or give another path"
+    )
+
+
+_DAMAGE = (
+    OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, IndexError, OverflowError,
+    NotImplementedError, RecursionError, MemoryError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def _progress(step: Any, arrays: dict[str, np.ndarray], learned: PyTree, state: PyTree) -> RunState:
+    """What was read, if its names, shapes, dtypes and steps are those of this run."""
+    check_count("step", step)
     history = {
         name.removeprefix("history."): values
         for name, values in arrays.items()
         if name.startswith("history.")
     }
-    return RunState(
-        _filled("params", learned, arrays), _filled("state", state, arrays), history, about["step"]
+    steps = history.get("step", np.zeros(0, int))
+    rows = steps.shape[0] if steps.ndim == 1 else 0
+    rising = rows and steps.dtype.kind in "iu" and steps[0] >= 1 and (np.diff(steps) > 0).all()
+    if not rising or steps[-1] != step or any(v.shape[:1] != (rows,) for v in history.values()):
+        raise ValueError(f"its history does not lead to step {step}")
+    found = RunState(
+        _filled("params", learned, arrays), _filled("state", state, arrays), history, step
+    )
+    known = len(history) + len(jax.tree.leaves((learned, state)))
+    if known != len(arrays):
+        raise ValueError(f"it holds {len(arrays)} arrays; this run has {known}")
+    return found
+
+
+def _set_aside(path: Path, problem: str) -> None:
+    """Rename a file that cannot be used, and say so; where it cannot be renamed, say what to do."""
+    aside = path.with_name(f"{path.name}.corrupt-{uuid.uuid4().hex[:8]}")
+    try:
+        path.rename(aside)
+    except OSError as error:
+        raise ValueError(
+            f"checkpoint {path} cannot be used ({problem}) nor set aside ({error.strerror}); remove it"
+        ) from None
+    warnings.warn(
+        f"{path} cannot be used ({problem}); it is kept as {aside.name}, and training starts again.",
+        stacklevel=2,
     )
 
 
@@ -104,7 +151,15 @@ def _named(kind: str, tree: PyTree) -> dict[str, np.ndarray]:
 
 def _filled(kind: str, tree: PyTree, arrays: dict[str, np.ndarray]) -> PyTree:
     def leaf(path: tuple, like: Any) -> Any:
-        value = arrays[f"{kind}.{_name(path)}"]
+        name = f"{kind}.{_name(path)}"
+        if name not in arrays:
+            raise ValueError(f"{name} is missing")
+        value, expected = arrays[name], _plain(like)
+        if value.shape != expected.shape or value.dtype != expected.dtype:
+            raise ValueError(
+                f"{name} has shape {value.shape} and dtype {value.dtype}; this run has "
+                f"{expected.shape} and {expected.dtype}"
+            )
         if _is_key(like):
             return jax.random.wrap_key_data(jnp.asarray(value), impl=jax.random.key_impl(like))
         return jnp.asarray(value.view(like.dtype) if value.dtype != like.dtype else value)

@@ -1,9 +1,9 @@
-"""The training function: a loss, an Optax optimiser and a number of steps, compiled in chunks."""
+"""The training function: a loss, an Optax optimiser and a number of steps, compiled once."""
 
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import equinox as eqx
 import jax
@@ -13,14 +13,31 @@ import optax
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
+from minicosm.models.checks import check_key, check_keys
+
 from . import checkpoint as disk
 from . import devices
-from .progress import CtrlC, Reporter, Stopped, tell
+from .progress import CtrlC, Diverged, Stopped, tell
+from .settings import (
+    Reporter,
+    Settings,
+    Watch,
+    check_members,
+    check_outputs,
+    check_settings,
+    first_state,
+    parted,
+)
 
 Loss = Callable[[Any, PRNGKeyArray, Int[Array, ""]], tuple[Float[Array, ""], dict[str, Array]]]
 History = dict[str, np.ndarray]
 Params = TypeVar("Params")
-Watch = Callable[[Any, int], Mapping[str, Any]]
+
+
+class _Members(NamedTuple):
+    """The keys of an ensemble, in the place of the key of one model."""
+
+    keys: Key[Array, " members"]
 
 
 def fit(
@@ -28,7 +45,7 @@ def fit(
     params: Params,
     optimiser: optax.GradientTransformation,
     steps: int,
-    key: PRNGKeyArray,
+    key: PRNGKeyArray | _Members,
     *,
     chunk: int = 500,
     accumulate: int = 1,
@@ -38,18 +55,22 @@ def fit(
     target: Mapping[str, float] | None = None,
     checkpoint: str | os.PathLike | None = None,
     sharding: Mesh | None = None,
+    finite: bool = True,
 ) -> tuple[Params, History]:
     """Minimise `loss(params, key, step) -> (scalar, metrics)` by `steps` steps of `optimiser`.
 
-    Step i sees the key `fold_in(key, i)`, so a run does not depend on `chunk`. `loss` may be an
-    Equinox module: its arrays (a fixed data set) are then arguments of the compiled program, not
-    constants of it. Only the leaves of `params` that `trainable` selects are changed. With
-    `accumulate`, a step takes the mean of the gradients (and metrics) of that many calls of `loss`, with
-    keys split from its own: a large batch in pieces that stay in the cache.
+    Step i sees the key `fold_in(key, i)`, and the compiled program does not know how many steps it will
+    do: parameters are the same, bit by bit, for every `chunk`. `loss` may be an Equinox module: its arrays
+    (a fixed data set) are then arguments of the compiled program, not constants of it. Only the leaves
+    of `params` that `trainable` selects are changed. With `accumulate`, a step takes the mean of the
+    gradients (and metrics) of that many calls of `loss`, with keys split from its own: a large batch in
+    pieces that stay in the cache.
 
     Returns the parameters and the history: for "loss" and every metric its mean over each chunk,
     with "step", the number of steps done at the end of the chunk. At those moments:
 
+    - A loss that was NaN or infinite ends the training: `Diverged`, which names the step and holds the
+      history, is raised, and no checkpoint is written. With `finite=False` training goes on.
     - `progress(done, steps)`, or `progress(done, steps, note)` if it takes three arguments, is
       called; the note holds loss, excess loss, tokens per second and the time left.
     - `watch(params, done)` is called, and the numbers or arrays that it returns join the history: a
@@ -57,19 +78,81 @@ def fit(
     - Training ends early if each metric in `target` (`{"excess": 0.05}`) has had a chunk mean at or
       below its value.
     - Everything is written to the file `checkpoint`. If the file exists when training begins, the
-      run continues from it, bit by bit as if it had not been interrupted (given the same `chunk` and
-      devices). A file of a run with other data, parameters, optimiser or key is refused; `steps` and
-      `target` may be raised to train on.
+      run continues from it, bit by bit as if it had not been interrupted (given the same devices).
+      A file of a run with other data, parameters, optimiser or key is refused, one that is damaged is
+      set aside with a warning and the run begins again; `steps` and `target` may be raised to train on.
     - Ctrl-C takes effect: `Stopped`, a KeyboardInterrupt that holds parameters and history, is
       raised. A second Ctrl-C does not wait for the end of the chunk.
 
     `sharding` is a mesh with the axis "batch": the sequences of a batch that an objective of
     `training.objectives` draws are divided among its devices.
     """
-    _check(steps, chunk, accumulate)
-    mesh = None if sharding is None else devices.check_mesh(sharding, None)
-    run = (chunk, accumulate, progress, watch, trainable, target, checkpoint, mesh)
-    return _fit(loss, params, optimiser, steps, key, *run, ensemble=False)
+    check_settings(
+        loss, optimiser, steps, chunk, accumulate, progress, watch, target, checkpoint, sharding, finite
+    )  # fmt: skip
+    members: int | None = None
+    if isinstance(key, _Members):
+        keys, members = key.keys, check_keys("keys", key.keys)
+        check_members("loss", loss, members)
+        check_members("params", params, members)
+    else:
+        keys = key
+        check_key("key", key)
+    ensemble = members is not None
+    mesh = None if sharding is None else devices.check_mesh(sharding, members)
+    loss, params = jax.tree.map(_as_jax, (loss, params))
+    learned, fixed = parted(params, trainable)
+    state = first_state(optimiser, learned, ensemble)
+    history: History = {}
+    done, name = 0, ""
+    if checkpoint is not None:
+        step = (loss, learned, fixed, state, keys, jnp.asarray(0), jnp.asarray(1), optimiser)
+        arrays = eqx.filter((loss, params, keys), eqx.is_array)
+        program = _chunk.lower(*step, accumulate, ensemble, None)  # type: ignore[attr-defined]
+        name = disk.fingerprint(program.as_text(), arrays)
+        saved = disk.load_run(checkpoint, name, learned, state)
+        if saved is not None:
+            learned, state, history, done = saved
+            if done > steps:
+                raise ValueError(
+                    f"{checkpoint} is {done} steps along; steps is {steps}, which is less"
+                )
+    loss, learned, fixed, state, keys = devices.place((loss, learned, fixed, state, keys), mesh)
+
+    def run(first: int, last: int) -> Any:
+        with devices.on(mesh):
+            when = (jnp.asarray(first), jnp.asarray(last))
+            return _chunk(
+                loss, learned, fixed, state, keys, *when, optimiser, accumulate, ensemble, mesh
+            )
+
+    first = True
+    with CtrlC() as ctrl_c:
+        while done < steps and not _reached(history, target):
+            length = min(chunk, steps - done)
+            if first and progress is not None:
+                jax.block_until_ready(run(done, done))  # compiles, and does nothing
+            start = time.perf_counter()
+            learned, state, metrics, bad = run(done, done + length)
+            row = {m: np.asarray(value) for m, value in metrics.items()}
+            seconds = time.perf_counter() - start
+            done += length
+            if finite and (np.asarray(bad) >= 0).any():
+                history = _extended(history, {"step": np.asarray(done), **row})
+                raise Diverged(np.asarray(bad), done, history)
+            if watch is not None:
+                row |= _seen(watch, eqx.combine(learned, fixed), done)
+            history = _extended(history, {"step": np.asarray(done), **row})
+            if checkpoint is not None:
+                disk.save_run(checkpoint, name, disk.RunState(learned, state, history, done))
+            if progress is not None:
+                # At first, what watches has been compiled as well.
+                seconds = seconds if first else time.perf_counter() - start
+                tell(progress, done, steps, accumulate * length, seconds, row)
+            first = False
+            if ctrl_c.pressed:
+                raise Stopped(eqx.combine(learned, fixed), history, done, steps)
+    return eqx.combine(learned, fixed), history
 
 
 def fit_ensemble(
@@ -78,95 +161,35 @@ def fit_ensemble(
     optimiser: optax.GradientTransformation,
     steps: int,
     keys: Key[Array, " members"],
-    *,
-    chunk: int = 500,
-    accumulate: int = 1,
-    progress: Reporter | None = None,
-    watch: Watch | None = None,
-    trainable: PyTree = eqx.is_inexact_array,
-    target: Mapping[str, float] | None = None,
-    checkpoint: str | os.PathLike | None = None,
-    sharding: Mesh | None = None,
+    **settings: Unpack[Settings],
 ) -> tuple[Params, History]:
-    """`fit` for many members at once: every array of `loss` and of `params`, and `keys`, has a
-    leading axis of members, and each member is trained as if alone. Histories have shape
-    (chunks, members).
+    """`fit` for many members at once, with the settings of `fit`: every array of `loss` and of `params`,
+    and `keys`, has a leading axis of members. Histories have shape (chunks, members).
+
+    Each member sees the data and the steps that it would see alone. Its numbers are not the same bit by bit:
+    products of matrices of all members are one product, whose sums are taken in another order, and an
+    optimiser that divides by small gradients (Adam) makes more of such rounding. In float32 parameters
+    differ by some 1e-5 to 1e-3 after tens of steps, in float64 by less than 1e-9.
 
     With a `target`, training ends when every member has reached it; those that reached it before
-    train on until then. `sharding` may have the axis "ensemble", over which the members are divided,
-    and the axis "batch".
+    train on until then. A loss of one member that is NaN ends the training of all, unless `finite=False`.
+    `sharding` may have the axis "ensemble", over which the members are divided, and the axis "batch".
     """
-    _check(steps, chunk, accumulate)
-    mesh = None if sharding is None else devices.check_mesh(sharding, keys.shape[0])
-    run = (chunk, accumulate, progress, watch, trainable, target, checkpoint, mesh)
-    return _fit(loss, params, optimiser, steps, keys, *run, ensemble=True)
-
-
-def _check(steps: int, chunk: int, accumulate: int) -> None:
-    if steps < 0 or chunk < 1:
-        raise ValueError(f"steps is {steps} and chunk is {chunk}; need steps >= 0 and chunk >= 1")
-    if accumulate < 1:
-        raise ValueError(f"accumulate is {accumulate}; it must be at least 1")
-
-
-def _fit(
-    loss: Loss,
-    params: Params,
-    optimiser: optax.GradientTransformation,
-    steps: int,
-    key: Key[Array, "*members"],
-    chunk: int,
-    accumulate: int,
-    progress: Reporter | None,
-    watch: Watch | None,
-    trainable: PyTree,
-    target: Mapping[str, float] | None,
-    path: str | os.PathLike | None,
-    mesh: Mesh | None,
-    *,
-    ensemble: bool,
-) -> tuple[Params, History]:
-    loss, params = jax.tree.map(_as_jax, (loss, params))
-    learned, fixed = eqx.partition(params, trainable)
-    state = (jax.vmap(optimiser.init) if ensemble else optimiser.init)(learned)
-    history: History = {}
-    done, name = 0, ""
-    if path is not None:
-        step = (loss, learned, fixed, state, key, jnp.asarray(0), optimiser, 1, accumulate)
-        arrays = eqx.filter((loss, params, key), eqx.is_array)
-        program = _chunk.lower(*step, ensemble, None).as_text()  # type: ignore[attr-defined]
-        name = disk.fingerprint(program, arrays)
-        saved = disk.load_run(path, name, learned, state)
-        if saved is not None:
-            learned, state, history, done = saved
-            if done > steps:
-                raise ValueError(f"{path} is {done} steps along; steps is {steps}, which is less")
-    loss, learned, fixed, state, key = devices.place((loss, learned, fixed, state, key), mesh)
-    with CtrlC() as ctrl_c:
-        while done < steps and not _reached(history, target):
-            length, start = min(chunk, steps - done), time.perf_counter()
-            with devices.on(mesh):
-                learned, state, metrics = _chunk(
-                    loss, learned, fixed, state, key, jnp.asarray(done), optimiser, length,
-                    accumulate, ensemble, mesh,
-                )  # fmt: skip
-            row = {m: np.asarray(value) for m, value in metrics.items()}
-            done += length
-            if watch is not None:
-                seen = watch(eqx.combine(learned, fixed), done)
-                row |= {m: np.asarray(value) for m, value in seen.items()}
-            history = _extended(history, {"step": np.asarray(done), **row})
-            if path is not None:
-                disk.save_run(path, name, disk.RunState(learned, state, history, done))
-            if progress is not None:
-                tell(progress, done, steps, accumulate * length, time.perf_counter() - start, row)
-            if ctrl_c.pressed:
-                raise Stopped(eqx.combine(learned, fixed), history, done, steps)
-    return eqx.combine(learned, fixed), history
+    return fit(loss, params, optimiser, steps, _Members(keys), **settings)
 
 
 def _as_jax(leaf: Any) -> Any:
     return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf
+
+
+def _seen(watch: Watch, params: Any, done: int) -> dict[str, np.ndarray]:
+    """What a watcher measures, as arrays."""
+    seen = watch(params, done)
+    if not isinstance(seen, Mapping):
+        raise TypeError(
+            f"watch returned {type(seen).__name__}; it must return a mapping of numbers"
+        )
+    return {m: np.asarray(value) for m, value in seen.items()}
 
 
 def _extended(history: History, row: dict[str, np.ndarray]) -> History:
@@ -198,21 +221,25 @@ def _chunk(
     state: PyTree,
     key: Key[Array, "*members"],
     start: Int[Array, ""],
+    stop: Int[Array, ""],
     optimiser: optax.GradientTransformation,
-    length: int,
     accumulate: int,
     ensemble: bool,
     mesh: Mesh | None,
-) -> tuple[PyTree, PyTree, dict[str, Array]]:
-    """`length` steps from step `start`; module-level, so that equal shapes compile once."""
+) -> tuple[PyTree, PyTree, dict[str, Array], Int[Array, "*members"]]:
+    """The steps from `start` up to `stop`: what is learned, the optimiser's state, the means of the
+    metrics, and the first step whose loss was not finite (-1: there was none).
+
+    Module-level, so that equal shapes compile once. `stop` is an input: of a loop whose length it knew the
+    compiler would make another program for every length (a single step is taken out of the loop), and
+    these round differently.
+    """
 
     def member(loss: Loss, learned: PyTree, fixed: PyTree, state: PyTree, key: PRNGKeyArray) -> Any:
-        def step(carry: tuple[PyTree, PyTree], i: Array) -> Any:
-            learned, state = carry
-
+        def step(i: Array, learned: PyTree, state: PyTree) -> Any:
             def call(key: PRNGKeyArray) -> Any:
                 def objective(learned: PyTree) -> Any:
-                    return loss(eqx.combine(learned, fixed), key, i)
+                    return check_outputs(loss(eqx.combine(learned, fixed), key, i))
 
                 return jax.value_and_grad(objective, has_aux=True)(learned)
 
@@ -228,12 +255,30 @@ def _chunk(
                 value, metrics = jax.tree.map(lambda m: jnp.mean(m, axis=0), outputs)
                 gradient = jax.tree.map(lambda g: g / accumulate, total)
             updates, state = optimiser.update(gradient, state, learned)
-            return (optax.apply_updates(learned, updates), state), {"loss": value, **metrics}
+            metrics = jax.tree.map(_real, {"loss": value, **metrics})
+            return optax.apply_updates(learned, updates), state, metrics
 
-        (learned, state), metrics = jax.lax.scan(step, (learned, state), start + jnp.arange(length))
-        return learned, state, jax.tree.map(lambda m: jnp.mean(m, axis=0), metrics)
+        # Traced once, here: the loop has to know the metrics before it begins.
+        traced: Any = eqx.filter_closure_convert(step, start, learned, state)
+        zeros = jax.tree.map(lambda m: jnp.zeros(m.shape, m.dtype), traced.out_struct[2])
+
+        def body(i: Array, carry: Any) -> Any:
+            learned, state, sums, bad = carry
+            learned, state, metrics = traced(i, learned, state)
+            bad = jnp.where((bad < 0) & ~jnp.isfinite(metrics["loss"]), i, bad)
+            return learned, state, jax.tree.map(jnp.add, sums, metrics), bad
+
+        begin = (learned, state, zeros, jnp.full((), -1, start.dtype))
+        learned, state, sums, bad = jax.lax.fori_loop(start, stop, body, begin)
+        return learned, state, jax.tree.map(lambda m: m / (stop - start), sums), bad
 
     if not ensemble:
         return member(loss, learned, fixed, state, key)
     each = eqx.filter_vmap(member, in_axes=eqx.if_array(0))
     return devices.members_apart(each, mesh)(loss, learned, fixed, state, key)
+
+
+def _real(metric: Any) -> Array:
+    """A metric in a precision in which it can be summed."""
+    metric = jnp.asarray(metric)
+    return metric.astype(jnp.promote_types(metric.dtype, jnp.float32))

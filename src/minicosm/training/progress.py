@@ -4,12 +4,14 @@ import inspect
 import os
 import signal
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
-Reporter = Callable[[int, int], None] | Callable[[int, int, str], None]
+from .settings import Reporter
+
+LEAST = 1e-6  # seconds of a chunk: clocks may stand still
 
 
 class Stopped(KeyboardInterrupt):
@@ -21,6 +23,24 @@ class Stopped(KeyboardInterrupt):
     def __init__(self, params: Any, history: dict[str, np.ndarray], done: int, steps: int):
         super().__init__(f"stopped after {done} of {steps} steps")
         self.params, self.history = params, history
+
+
+class Diverged(ArithmeticError):
+    """The loss was NaN or infinite: `step` is the first such step (counted from 0), `history` ends with
+    the chunk that holds it, `members` are those of an ensemble (None: it is no ensemble)."""
+
+    def __init__(self, bad: Int[np.ndarray, "*members"], done: int, history: dict[str, np.ndarray]):
+        self.step, self.history = int(bad[bad >= 0].min()), history
+        self.members = [int(m) for m in np.flatnonzero(bad >= 0)] if bad.ndim else None
+        whose = ""
+        if self.members:
+            more = ", ..." if len(self.members) > 5 else ""
+            which = ", ".join(map(str, self.members[:5])) + more
+            whose = f" of {len(self.members)} of {len(bad)} members ({which})"
+        super().__init__(
+            f"the loss{whose} is NaN or infinite, first at step {self.step}: "
+            "lower the rate, or give finite=False to go on"
+        )
 
 
 class CtrlC:
@@ -66,6 +86,7 @@ def tell(
 def note(row: dict[str, np.ndarray], length: int, seconds: float, left: int) -> str:
     """Means over the members of a chunk of `length` steps that took `seconds` seconds:
     `loss 1.2345, excess 0.0312, 52,000 tokens/s, 3 min 20 s left`."""
+    seconds = max(seconds, LEAST)
     parts = [f"{name} {np.mean(row[name]):.4f}" for name in ("loss", "excess") if name in row]
     if "tokens" in row:
         parts.append(f"{np.sum(row['tokens']) * length / seconds:,.0f} tokens/s")

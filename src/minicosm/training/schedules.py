@@ -14,13 +14,15 @@ from jaxtyping import PyTree
 from optax.contrib import MuonDimensionNumbers as Axes
 
 from minicosm.models import Transformer
+from minicosm.models.checks import check_number, shown
+from minicosm.worlds.arrays import check_count
 
 Decay = Literal["linear", "cosine"]
 
 
 def warmup_linear(peak: float, steps: int, warmup: int) -> optax.Schedule:
     """Learning rate 0 to `peak` over `warmup` steps, then linearly to 0 at `steps`."""
-    warmup = min(warmup, steps)
+    peak, steps, warmup = _checked("peak", peak, steps, warmup)
     return optax.join_schedules(
         [
             optax.linear_schedule(0.0, peak, warmup),
@@ -33,7 +35,7 @@ def warmup_linear(peak: float, steps: int, warmup: int) -> optax.Schedule:
 def warmup_cosine(peak: float, steps: int, warmup: int) -> optax.Schedule:
     """Learning rate 0 to `peak` over `warmup` steps, then to 0 at `steps` along a half cosine:
     `peak (1 + cos(pi (i - warmup) / (steps - warmup))) / 2` at step i."""
-    warmup = min(warmup, steps)
+    peak, steps, warmup = _checked("peak", peak, steps, warmup)
     return optax.join_schedules(
         [
             optax.linear_schedule(0.0, peak, warmup),
@@ -48,6 +50,10 @@ def adam(rates: PyTree, steps: int, warmup: int) -> optax.GradientTransformation
     whole subtrees of the parameters (`{"head": 0.01, "prompt": 0.3}`)."""
 
     leaves, tree = jax.tree.flatten(rates)
+    if not leaves:
+        raise ValueError(f"rates is {shown(rates)}; it must be a number or a tree of numbers")
+    for path, rate in jax.tree.leaves_with_path(rates):
+        _checked("rates" + jax.tree_util.keystr(path), rate, steps, warmup)
     return _adam(tuple(leaves), tree, steps, warmup)
 
 
@@ -67,7 +73,6 @@ def _adam(leaves: tuple, tree: Any, steps: int, warmup: int) -> optax.GradientTr
     )
 
 
-@cache
 def adamw(
     peak: float,
     steps: int,
@@ -79,26 +84,38 @@ def adamw(
 ) -> optax.GradientTransformation:
     """AdamW for pretraining: warm-up, `decay` to 0 at `steps`, and gradients whose norm over all
     parameters exceeds `clip` scaled down to it (None: never)."""
-    schedules = {"linear": warmup_linear, "cosine": warmup_cosine}
-    if decay not in schedules:
-        raise ValueError(f"decay is {decay!r}; it must be one of {', '.join(schedules)}")
-    if clip is not None and not clip > 0:
-        raise ValueError(f"clip is {clip}; it must be a positive number or None")
-    optimiser = optax.adamw(schedules[decay](peak, steps, warmup), weight_decay=weight_decay)
-    return optimiser if clip is None else optax.chain(optax.clip_by_global_norm(clip), optimiser)
+    peak, steps, warmup = _checked("peak", peak, steps, warmup)
+    _check_decay(decay)
+    if clip is not None:
+        clip = check_number("clip", clip, above=0)
+    weight_decay = check_number("weight_decay", weight_decay, least=0)
+    return _adamw(peak, steps, warmup, decay, clip, weight_decay)
 
 
 @cache
+def _adamw(
+    peak: float, steps: int, warmup: int, decay: Decay, clip: float | None, weight_decay: float
+) -> optax.GradientTransformation:
+    schedule = _SCHEDULES[decay](peak, steps, warmup)
+    optimiser = optax.adamw(schedule, weight_decay=weight_decay)
+    return optimiser if clip is None else optax.chain(optax.clip_by_global_norm(clip), optimiser)
+
+
 def adafactor(
     peak: float, steps: int, warmup: int, *, floor: float = 1e-5
 ) -> optax.GradientTransformation:
     """Adafactor as T5X sets it (relative steps, factored second moments that decay as `1 - t^-0.8`,
     no momentum), with a rate from `floor` to `peak` over `warmup` steps and back along a half cosine."""
-    schedule = optax.warmup_cosine_decay_schedule(floor, peak, min(warmup, steps), steps, floor)
-    return optax.adafactor(schedule, decay_rate=0.8, clipping_threshold=1.0)
+    peak, steps, warmup = _checked("peak", peak, steps, warmup)
+    return _adafactor(peak, steps, warmup, check_number("floor", floor, least=0))
 
 
 @cache
+def _adafactor(peak: float, steps: int, warmup: int, floor: float) -> optax.GradientTransformation:
+    schedule = optax.warmup_cosine_decay_schedule(floor, peak, warmup, steps, floor)
+    return optax.adafactor(schedule, decay_rate=0.8, clipping_threshold=1.0)
+
+
 def muon(
     peak: float, steps: int, warmup: int, *, rest: float, decay: Decay = "cosine"
 ) -> optax.GradientTransformation:
@@ -108,12 +125,35 @@ def muon(
     Muon replaces the momentum of a matrix by the nearest orthogonal one, so that all its directions
     move alike (Jordan et al., 2024). Queries, keys and values are matrices from the width to all heads.
     """
-    schedule = {"linear": warmup_linear, "cosine": warmup_cosine}[decay]
+    _check_decay(decay)
+    peak, steps, warmup = _checked("peak", peak, steps, warmup)
+    return _muon(peak, steps, warmup, check_number("rest", rest, least=0), decay)
+
+
+@cache
+def _muon(
+    peak: float, steps: int, warmup: int, rest: float, decay: Decay
+) -> optax.GradientTransformation:
+    schedule = _SCHEDULES[decay]
     return optax.contrib.muon(
         schedule(peak, steps, warmup),
         adam_learning_rate=schedule(rest, steps, warmup),
         muon_weight_dimension_numbers=_matrices,
     )
+
+
+def _checked(name: str, rate: Any, steps: Any, warmup: Any) -> tuple[float, int, int]:
+    """A peak rate, the steps, and those of the warm-up, of which there are at most as many."""
+    steps, warmup = check_count("steps", steps), check_count("warmup", warmup, least=0)
+    return check_number(name, rate, least=0), steps, min(warmup, steps)
+
+
+def _check_decay(decay: Any) -> None:
+    if not isinstance(decay, str) or decay not in _SCHEDULES:
+        raise ValueError(f"decay is {shown(decay)}; it must be one of {', '.join(_SCHEDULES)}")
+
+
+_SCHEDULES = {"linear": warmup_linear, "cosine": warmup_cosine}
 
 
 def _matrices(model: Transformer) -> PyTree:
