@@ -9,6 +9,7 @@ looking at the head; `certify` compares the two sides in float64 and counts the 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -21,6 +22,7 @@ from minicosm.adaptation import AttentionHead, Classifier, LinearHead
 from minicosm.worlds import PosteriorTask, decide, margin
 from minicosm.worlds.arrays import AnyArray
 
+from .checks import check_sequences
 from .theorem import IDENTITY, Theorem
 
 MAX_SEQUENCES = 2_000_000
@@ -163,11 +165,7 @@ def certify(
             sequences = all_sequences(world.vocab, length)
         else:
             sequences = sample_sequences(world, key, length, count)
-    sequences = np.asarray(sequences)
-    if sequences.ndim != 2 or 0 in sequences.shape:
-        raise ValueError(f"sequences have shape {sequences.shape}; they must have shape (n, T)")
-    if sequences.min() < 0 or sequences.max() >= world.vocab:
-        raise ValueError(f"sequences hold a token outside the vocabulary 0..{world.vocab - 1}")
+    sequences, _ = check_sequences(world, sequences)
 
     scale = head_scale(classifier.head)
     rows = _in_chunks(world, task, classifier, statement, sequences, tolerance * scale)
@@ -176,7 +174,7 @@ def certify(
     compared = above & (rows.target > tolerance * scale)
     wrong = int((compared & ~rows.same).sum())
     details: dict[str, Any] = {
-        **_warning(len(sequences), int(scope.sum()), int(compared.sum())),
+        **_warning(rows, scope, int(compared.sum())),
         "sequences": len(sequences),
         "exhaustive": exhaustive,
         "skipped": int((~scope).sum()),
@@ -208,11 +206,24 @@ def certify(
     )
 
 
-def _warning(sequences: int, scope: int, compared: int) -> dict[str, str]:
+def _warning(rows: _Row, scope: Bool[np.ndarray, " n"], compared: int) -> dict[str, str]:
     if compared:
         return {}
-    why = "has an exact score clear of zero" if scope else "is in the theorem's scope"
-    return {"warning": f"NOTHING WAS COMPARED, none of {sequences} sequences {why}"}
+    impossible = int((~rows.possible).sum())
+    why = "has an exact score clear of zero" if scope.any() else "is in the theorem's scope"
+    outside = (
+        f"{impossible} are impossible and {len(scope) - impossible - int(scope.sum())} outside it"
+    )
+    return {"warning": f"NOTHING WAS COMPARED, none of {len(scope)} sequences {why} ({outside})"}
+
+
+def explained(found: Theorem, why: Callable[[], str]) -> Theorem:
+    """`found`; where its scope was empty although some sequences are possible, its warning says why."""
+    details = found.details
+    outside = details["out of scope"]
+    if not outside or details["impossible"] + outside < details["sequences"]:
+        return found
+    return replace(found, details={**details, "warning": f"{details['warning']}: {why()}"})
 
 
 def _in_chunks(
@@ -242,6 +253,7 @@ def both_scores(
     world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[np.ndarray, "n T"]
 ) -> Float[np.ndarray, "n 2"]:
     """Columns: the exact `mu . P`, and what the classifier computes."""
+    sequences, _ = check_sequences(world, sequences)
     with jax.enable_x64(True):
         return np.asarray(_both(world, task, classifier, sequences))
 

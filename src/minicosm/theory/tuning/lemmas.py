@@ -13,9 +13,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.worlds import HMM
-from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.arrays import AnyArray, check_count
 from minicosm.worlds.hmm.draws import generator
 
+from ..checks import check_sequences
 from ..linear_algebra import RANK_TOLERANCE, rank_test
 from ..theorem import IDENTITY, Condition, Theorem
 from .assumptions import covering, first_law, nondegenerate, regular
@@ -76,9 +77,8 @@ def claim_b1(world: HMM, sequences: Int[np.ndarray, "n T"], i: int = 1) -> Theor
 
     `r_x = Pr(X_{1:T} = x) / Pr(X_{i+1:T+i} = x)`, on all possible x.
     """
-    if i < 1:
-        raise ValueError(f"i is {i}; it must be at least 1")
-    sequences = np.asarray(sequences)
+    i = check_count("i", i)
+    sequences, _ = check_sequences(world, sequences)
     law = np.linalg.matrix_power(np.asarray(world.A, np.float64), i) @ world.p0
     longest = sequences.shape[1] + max(i, 3)  # one program serves all i up to 3
     with jax.enable_x64(True):
@@ -155,6 +155,7 @@ def lemma_c1(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, 
     `P[X^_i | X^_-i = (z~, ∅, x)_-i]`, the zero vector if that context is impossible. The error is the
     larger of the two; `details["output at impossible contexts"]` must be exactly zero.
     """
+    sequences, _ = check_sequences(world, sequences)
     tau = _prompted_law(world, u, sequences)
     later = np.asarray(world.W, np.float64)
     total = tau.sum(axis=2, keepdims=True)
@@ -162,7 +163,7 @@ def lemma_c1(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, 
     law = np.divide(tau, total, out=np.zeros_like(tau), where=total > 0) @ later.T
     with jax.enable_x64(True):
         messages, outputs = map(
-            np.asarray, _message_passing(world, np.asarray(u, np.float64), np.asarray(sequences))
+            np.asarray, _message_passing(world, np.asarray(u, np.float64), sequences)
         )
     zero = np.abs(outputs[:, 1:][~possible])
     parts = [float(np.abs(messages - tau).max()), float(np.abs(outputs - law)[:, 1:].max())]
@@ -186,7 +187,7 @@ def _prompted_law(
     first, later = prompted_emissions(world, u)
     fake = np.broadcast_to(first[-1], (len(sequences), 1, world.hidden))
     missing = np.ones((len(sequences), 1, world.hidden))
-    seen = np.concatenate([fake, missing, later[np.asarray(sequences)]], axis=1)
+    seen = np.concatenate([fake, missing, later[sequences]], axis=1)
     return enumerate_paths(np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64), seen)
 
 
@@ -209,7 +210,7 @@ def lemma_c2(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, 
     `r_x = Pr(X_{1:T} = x) / Pr(X^_1 = z~, X^_{3:T+2} = x)`. Both sides by enumeration, on
     all x that are possible together with z~. Needs p0 > 0.
     """
-    sequences = np.asarray(sequences)
+    sequences, _ = check_sequences(world, sequences)
     A, W = np.asarray(world.A, np.float64), np.asarray(world.W, np.float64)
     p0 = np.asarray(world.p0, np.float64)
     if (p0 == 0).any():
@@ -288,8 +289,9 @@ def message_form(world: HMM, rows: Float[np.ndarray, "n T H"]) -> Float[np.ndarr
 
 def equation_c1(world: HMM, sequences: Int[np.ndarray, "n T"]) -> Theorem:
     """Equation C.1: the outputs of `message_form` are the exact conditionals at every position."""
+    sequences, _ = check_sequences(world, sequences)
     W = np.asarray(world.W, np.float64)
-    rows = W[np.asarray(sequences)]
+    rows = W[sequences]
     tau = enumerate_paths(np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64), rows)
     total = tau.sum(axis=2, keepdims=True)
     exact = np.divide(tau, total, out=np.zeros_like(tau), where=total > 0) @ W.T

@@ -18,11 +18,12 @@ from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
 from ..certify import all_sequences
+from ..checks import check_sequences
 from ..theorem import Condition, Theorem
 from .attention_head import ATTENDED, nearly_sure, theorem_4_3, token_chance
 from .path_sums import cell_joint, others_joint, shifted_joint, token_rows
 from .recoverable import recoverable_for, recoverable_states, star_states
-from .scope import check_sequences, sure_positions
+from .scope import sure_positions
 
 
 class Observed(NamedTuple):
@@ -62,7 +63,7 @@ def observe(
     sequences: Int[np.ndarray, "n T"],
 ) -> Observed:
     """Run a constructed head and exact inference on a batch of sequences."""
-    sequences, _ = check_sequences(sequences)
+    sequences, _ = check_sequences(world, sequences)
     H_star = star_states(world, cell, star)
     with jax.enable_x64(True):
         found = _observe(world, classifier, np.asarray(cell), H_star, sequences)
@@ -160,7 +161,7 @@ def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Theor
     The left side is `Pr(x with z at i) / sum_z ..` from whole sequences, the right side a sum over
     paths. The error is the larger of their distance and that of the model's output from the left.
     """
-    sequences, _ = check_sequences(sequences)
+    sequences, _ = check_sequences(world, sequences)
     joint = cell_joint(world, others_joint(world, token_rows(world, sequences)))
     joint = joint.reshape(*joint.shape[:2], -1)  # (n, T, M N S)
     total = joint.sum(axis=2, keepdims=True)

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from minicosm.worlds import MemoryHMM
 
 from ..certify import all_sequences
+from ..checks import check_sequences
 
 MAX_PATHS = 200_000
 CHUNK = 2_000_000
@@ -20,7 +21,7 @@ def token_rows(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Float[np.
     W, memory = np.asarray(world.W, np.float64), world.cell_values()
     cell, syntax = np.divmod(np.arange(world.hidden), W.shape[-1])
     lifted = W[:, memory[:, cell], cell, syntax]  # (V, C, H)
-    return lifted[np.asarray(sequences)]
+    return lifted[check_sequences(world, sequences)[0]]
 
 
 def others_joint(

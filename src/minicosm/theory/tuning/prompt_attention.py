@@ -11,9 +11,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier, SoftPrompt
+from minicosm.adaptation.checks import check_choice
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
-from ..certify import Evidence, certify
+from ..certify import Evidence, certify, explained
 from ..theorem import Theorem
 from .assumptions import regular, start_ratio, start_recurs
 from .attention_head import (
@@ -27,7 +28,7 @@ from .attention_head import (
 )
 from .recoverable import check_task, columns, recoverable_for, relevant_values, star_states
 from .recoverable import stationary as stationary_start
-from .scope import sure_in
+from .scope import sure_in, why_empty
 
 Beta = Literal["safe", "printed"]
 PRINTED_BETA = -2.0
@@ -196,5 +197,7 @@ def certify_prompted(
     `details` compares the attended positions with I^ (sure given x) and with the sure positions of
     the modified world (given z~ and x), and reports zero targets as `certify_attention` does.
     """
-    statement = PromptStatement(star_states(world, task.cell, star), scope)
-    return certify(world, task, classifier, statement, **how)
+    check_choice("scope", scope, ("R", "wider", "outside"))
+    states = star_states(world, task.cell, star)
+    run = certify(world, task, classifier, PromptStatement(states, scope), **how)
+    return run if scope == "outside" else explained(run, lambda: why_empty(world, states, **how))

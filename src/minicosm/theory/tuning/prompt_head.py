@@ -26,6 +26,7 @@ from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.hmm.chain import log_likelihood
 
 from ..certify import Evidence, certify
+from ..checks import check_sequences
 from ..linear_algebra import RANK_TOLERANCE
 from ..theorem import Condition, Theorem
 from .assumptions import SEARCH_BUDGET, check_weights, covering, first_law, regular, start_weights
@@ -219,6 +220,7 @@ def prompt_length_is_irrelevant(
 ) -> Theorem:
     """For the exact model every prompt of k rows equals one of a single row: the largest difference of
     its outputs under `rows` and under `shorter_prompt`, which is the construction."""
+    sequences, _ = check_sequences(world, sequences)
     row = shorter_prompt(world, rows)
     with jax.enable_x64(True):
         long = _prompted(world, SoftPrompt(np.atleast_2d(rows).astype(np.float64)), sequences)

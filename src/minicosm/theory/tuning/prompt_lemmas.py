@@ -17,12 +17,12 @@ from jaxtyping import Array, Float, Int
 from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
+from ..checks import check_sequences
 from ..theorem import Theorem
 from .memory_lemmas import Observed, constructed, key_errors, largest, observe, worst
 from .path_sums import cell_joint, others_joint, token_rows
 from .prompt_attention import Beta, theorem_d6
 from .recoverable import relevant_values
-from .scope import check_sequences
 
 Tokens = Int[np.ndarray, "n T"]
 
@@ -35,7 +35,7 @@ def lemma_d7(world: MemoryHMM, u: Float[np.ndarray, "C H"], sequences: Tokens) -
     two errors, that of Gbar_1 against `P[X_1 | ..]` of the unmodified emissions, the number of
     impossible contexts, and how many outputs there are not exactly zero.
     """
-    sequences, _ = check_sequences(sequences)
+    sequences, _ = check_sequences(world, sequences)
     u = np.asarray(u, np.float64)
     if u.shape != (world.configurations, world.hidden) or (u < 0).any() or (u > 1).any():
         shape = (world.configurations, world.hidden)

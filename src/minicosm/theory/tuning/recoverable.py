@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from minicosm.adaptation.checks import check_reals
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
 from ..linear_algebra import RANK_TOLERANCE, rank_test
@@ -210,8 +211,8 @@ def check_task(world: MemoryHMM, task: PosteriorTask) -> tuple[Float[np.ndarray,
 
 def relevant_values(world: MemoryHMM, mu: Any) -> Bool[np.ndarray, " M"]:
     """M* = supp(mu), over all rows."""
-    mu = np.asarray(mu, np.float64)
-    if mu.ndim not in (1, 2) or mu.shape[-1] != world.values:
+    mu = np.asarray(check_reals("mu", mu), np.float64)
+    if mu.ndim not in (1, 2) or mu.shape[-1] != world.values or 0 in mu.shape:
         raise ValueError(f"mu has shape {mu.shape}; a cell has {world.values} values")
     return (mu != 0).reshape(-1, world.values).any(axis=0)
 
