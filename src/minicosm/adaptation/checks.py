@@ -90,9 +90,8 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
 
 def check_key(name: str, value: Any) -> None:
     """Raise a TypeError unless `value` is one JAX random key."""
-    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
-    typed = isinstance(value, jax.Array) and jnp.issubdtype(dtype, jax.dtypes.prng_key)
-    if not (typed and shape == ()):
+    typed = isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+    if not (typed and value.shape == ()):
         raise TypeError(f"{name} is {brief(value)}; it must be one JAX key, as jax.random.key(0)")
 
 

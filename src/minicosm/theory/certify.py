@@ -206,7 +206,7 @@ def certify(
     )
 
 
-def _warning(rows: _Row, scope: Bool[np.ndarray, " n"], compared: int) -> dict[str, str]:
+def _warning(rows: _Row, scope: Bool[AnyArray, " n"], compared: int) -> dict[str, str]:
     if compared:
         return {}
     impossible = int((~rows.possible).sum())

@@ -77,7 +77,7 @@ def why_empty(
     with jax.enable_x64(True):
         tokens = np.asarray(world.sample(jax.random.key(0), length).tokens)
         others = np.asarray(world.supports(world.embed(tokens)).others)
-    possible = others.reshape(length, -1, world.hidden).any(axis=1)
+    possible = np.asarray(others.reshape(length, -1, world.hidden).any(axis=1))
     outside = np.where(possible.any(axis=1), (possible & ~star).sum(axis=1), world.hidden + 1)
     at = int(outside.argmin())
     left = np.flatnonzero(possible[at] & ~star).tolist()
