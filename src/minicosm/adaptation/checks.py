@@ -205,3 +205,12 @@ def brief(value: Any) -> str:
 
 def _article(name: str) -> str:
     return "an" if name[:1].lower() in "aeiou" or name[:3] in ("HMM",) else "a"
+
+
+def unshared(tree: Any) -> Any:
+    """`tree` with copies of its NumPy arrays, to be computed on in double precision.
+
+    JAX remembers the arrays that a compiled function closed over in the precision they had there, and
+    fails if the very same array is an argument under `jax.enable_x64(True)` later.
+    """
+    return jax.tree.map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, tree)

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from minicosm.adaptation import AttentionHead, Classifier, LinearHead
+from minicosm.adaptation.checks import unshared
 from minicosm.worlds import PosteriorTask, decide, margin
 from minicosm.worlds.arrays import AnyArray
 
@@ -72,7 +73,7 @@ def sample_sequences(
 ) -> Int[np.ndarray, "n T"]:
     """`count` sequences drawn from the world."""
     with jax.enable_x64(True):
-        return np.asarray(_sample(world, jax.random.split(key, count), length))
+        return np.asarray(_sample(unshared(world), jax.random.split(key, count), length))
 
 
 def head_scale(head: LinearHead | AttentionHead) -> float:
@@ -238,6 +239,7 @@ def _in_chunks(
     count = len(sequences)
     size = min(count, CHUNK)
     parts = []
+    world, task, classifier = unshared((world, task, classifier))
     with jax.enable_x64(True):
         for start in range(0, count, size):
             part = sequences[start : start + size]
@@ -255,7 +257,7 @@ def both_scores(
     """Columns: the exact `mu . P`, and what the classifier computes."""
     sequences, _ = check_sequences(world, sequences)
     with jax.enable_x64(True):
-        return np.asarray(_both(world, task, classifier, sequences))
+        return np.asarray(_both(unshared(world), unshared(task), unshared(classifier), sequences))
 
 
 @eqx.filter_jit

@@ -104,3 +104,13 @@ def test_sampled_sequences_are_possible_and_reproducible():
 def test_bad_sequences_are_refused_in_a_sentence(arguments, message):
     with pytest.raises(ValueError, match=message):
         theorem_3_3(WORLD, TASK).certify(**arguments)
+
+
+def test_a_world_that_a_compiled_function_closed_over_can_still_be_certified():
+    """JAX 0.10 keeps such arrays in single precision and fails when they come back in double."""
+    world = full_rank_world(jax.random.key(5), hidden=3, vocab=4)
+    task = PosteriorTask(np.array([1.0, -0.7, 0.2]))
+    tokens = jax.jit(lambda key: world.sample(key, 4).tokens)(jax.random.key(0))
+    label = jax.jit(lambda x: task.label(world, x))(tokens)
+    assert int(label) in (0, 1)
+    assert theorem_3_3(world, task).certify(length=2).holds

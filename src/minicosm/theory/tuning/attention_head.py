@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier
-from minicosm.adaptation.checks import check_choice
+from minicosm.adaptation.checks import check_choice, unshared
 from minicosm.adaptation.heads import TIE
 from minicosm.worlds import MemoryHMM, PosteriorTask, Supports
 from minicosm.worlds.arrays import AnyArray
@@ -245,7 +245,7 @@ def soft_attention(
     if rates.ndim != 1 or rates.size == 0 or not (rates > 0).all():
         raise ValueError(f"lambdas are {lambdas}; give a list of positive numbers")
     with jax.enable_x64(True):
-        found = _soft_attention(world, classifier, sequences, rates, seen)
+        found = _soft_attention(unshared(world), unshared(classifier), sequences, rates, seen)
     gap, spread, hard, soft = map(np.asarray, found)
     extra = 0 if classifier.prompt is None else len(classifier.prompt)
     length = sequences.shape[1] + extra + int(classifier.placeholder)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from minicosm.adaptation.checks import unshared
 from minicosm.worlds import HMM
 from minicosm.worlds.arrays import AnyArray, check_count
 from minicosm.worlds.hmm.draws import generator
@@ -82,7 +83,7 @@ def claim_b1(world: HMM, sequences: Int[np.ndarray, "n T"], i: int = 1) -> Theor
     law = np.linalg.matrix_power(np.asarray(world.A, np.float64), i) @ world.p0
     longest = sequences.shape[1] + max(i, 3)  # one program serves all i up to 3
     with jax.enable_x64(True):
-        found = _claim_b1(world, sequences, law, np.asarray(i), longest)
+        found = _claim_b1(unshared(world), sequences, law, np.asarray(i), longest)
     errors, possible = map(np.asarray, found)
     worst = float(errors[possible].max()) if possible.any() else 0.0
     return Theorem.identity("Claim B.1", worst, cases=int(possible.sum()))
@@ -163,7 +164,7 @@ def lemma_c1(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, 
     law = np.divide(tau, total, out=np.zeros_like(tau), where=total > 0) @ later.T
     with jax.enable_x64(True):
         messages, outputs = map(
-            np.asarray, _message_passing(world, np.asarray(u, np.float64), sequences)
+            np.asarray, _message_passing(unshared(world), np.asarray(u, np.float64), sequences)
         )
     zero = np.abs(outputs[:, 1:][~possible])
     parts = [float(np.abs(messages - tau).max()), float(np.abs(outputs - law)[:, 1:].max())]

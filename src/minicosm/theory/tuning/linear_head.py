@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead, accuracy, logistic_regression
+from minicosm.adaptation.checks import unshared
 from minicosm.worlds import HMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
@@ -155,7 +156,9 @@ def duplicate_emissions(world: HMM, task: PosteriorTask, length: int) -> Theorem
     independent = nondegenerate(world)
     head = pseudo_inverse_head(world, task)
     with jax.enable_x64(True):
-        found, _ = outputs_and_scores(world, task, all_sequences(world.vocab, length))
+        found, _ = outputs_and_scores(
+            unshared(world), unshared(task), all_sequences(world.vocab, length)
+        )
     outputs = np.asarray(found)
     scores = outputs[outputs.sum(axis=1) > 0] @ np.asarray(head.weights).T
     reason = "the columns of W are independent" if independent.holds else ""
@@ -196,7 +199,9 @@ def best_linear_head(
     mu = start_weights(world, task)
     sequences = sample_sequences(world, key, length, train + test)
     with jax.enable_x64(True):
-        outputs, scores = map(np.asarray, outputs_and_scores(world, task, sequences))
+        outputs, scores = map(
+            np.asarray, outputs_and_scores(unshared(world), unshared(task), sequences)
+        )
     labels = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     classes = max(2, len(mu))
     fitted = logistic_regression(outputs[:train], labels[:train], classes, ridge=ridge)

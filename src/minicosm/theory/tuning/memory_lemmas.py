@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier
+from minicosm.adaptation.checks import unshared
 from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
@@ -66,7 +67,7 @@ def observe(
     sequences, _ = check_sequences(world, sequences)
     H_star = star_states(world, cell, star)
     with jax.enable_x64(True):
-        found = _observe(world, classifier, np.asarray(cell), H_star, sequences)
+        found = _observe(unshared(world), unshared(classifier), np.asarray(cell), H_star, sequences)
     return jax.tree.map(np.asarray, found)
 
 
@@ -169,7 +170,7 @@ def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Theor
     flat = np.asarray(world.W, np.float64).reshape(world.vocab, -1)
     right = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) @ flat.T
     with jax.enable_x64(True):
-        left, model = map(np.asarray, _substituted(world, sequences))
+        left, model = map(np.asarray, _substituted(unshared(world), sequences))
     parts = {"expansion": worst(left - right, possible), "model": worst(model - left, possible)}
     return largest("Proposition D.1", parts, int(possible.sum()))
 

@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Int
 from scipy.optimize import linprog
 
 from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
+from minicosm.adaptation.checks import unshared
 from minicosm.worlds import HMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.hmm.chain import log_likelihood
@@ -223,8 +224,10 @@ def prompt_length_is_irrelevant(
     sequences, _ = check_sequences(world, sequences)
     row = shorter_prompt(world, rows)
     with jax.enable_x64(True):
-        long = _prompted(world, SoftPrompt(np.atleast_2d(rows).astype(np.float64)), sequences)
-        short = _prompted(world, SoftPrompt(row[None]), sequences)
+        long = _prompted(
+            unshared(world), SoftPrompt(np.atleast_2d(rows).astype(np.float64)), sequences
+        )
+        short = _prompted(unshared(world), SoftPrompt(row[None]), sequences)
         error = float(jnp.max(jnp.abs(long - short)))
     found = Theorem.identity("Prompt length", error, cases=len(sequences))
     return replace(found, construction=row)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from minicosm.adaptation.checks import unshared
 from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
@@ -49,7 +50,7 @@ def lemma_d7(world: MemoryHMM, u: Float[np.ndarray, "C H"], sequences: Tokens) -
     flat = np.asarray(world.W, np.float64).reshape(world.vocab, -1)
     laws = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) @ flat.T
     with jax.enable_x64(True):
-        tau, outputs = map(np.asarray, _prompted(world, u.reshape(1, -1), sequences))
+        tau, outputs = map(np.asarray, _prompted(unshared(world), u.reshape(1, -1), sequences))
     everywhere = np.ones(possible.shape, bool)
     later = np.broadcast_to(np.arange(possible.shape[1]) > 0, possible.shape)
     parts = {

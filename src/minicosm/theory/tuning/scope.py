@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import SoftPrompt
+from minicosm.adaptation.checks import unshared
 from minicosm.worlds import MemoryHMM, Supports
 from minicosm.worlds.arrays import AnyArray
 
@@ -36,7 +37,7 @@ def in_scope(
     """
     sequences, seen = check_sequences(world, sequences, observed)
     with jax.enable_x64(True):
-        found = _scope(world, sequences, jnp.asarray(star), seen)
+        found = _scope(unshared(world), sequences, jnp.asarray(star), seen)
     possible, sure = map(np.asarray, found)
     return Scope(possible & sure.any(axis=1), sure & possible[:, None], possible)
 
@@ -56,7 +57,9 @@ def in_wider_scope(
     """
     sequences, seen = check_sequences(world, sequences, observed)
     with jax.enable_x64(True):
-        found = _prompted_scope(world, prompt, sequences, jnp.asarray(star), seen)
+        found = _prompted_scope(
+            unshared(world), unshared(prompt), sequences, jnp.asarray(star), seen
+        )
     possible, prompted, sure = map(np.asarray, found)
     return Scope(possible & (sure.any(axis=1) | ~prompted), sure & possible[:, None], possible)
 
