@@ -75,7 +75,7 @@ def _errors(model: Transformer, world: Dyck, strings: Int[Array, "n T"]) -> Floa
     def one(tokens: Int[Array, " T"]) -> Float[Array, " rows"]:
         ids = world.token_depths(tokens) if pairs else tokens
         start = jnp.full(1, world.pairs if pairs else world.vocab, ids.dtype)
-        given = model.next_logits(jnp.concatenate([start, ids]))
+        given = jax.nn.softmax(model.next_logits(jnp.concatenate([start, ids])))
         exact = jnp.exp(world.next_logits(tokens, start=True))
         return jnp.abs(given - exact).max(axis=1)
 
