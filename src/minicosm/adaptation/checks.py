@@ -134,6 +134,19 @@ def check_reals(
     return array
 
 
+def check_indices(name: str, values: Any, below: int) -> tuple[int, ...]:
+    """`values` as whole numbers in `0..below-1`, sorted and without repeats."""
+    if isinstance(values, list | tuple | range) and not len(values):
+        return ()
+    array = as_numbers(name, list(values) if isinstance(values, range | set) else values, "iu")
+    if not is_concrete(array) or array.ndim != 1:
+        raise ValueError(f"{name} is {brief(values)}; it must be a list of whole numbers")
+    found = sorted({int(value) for value in np.asarray(array)})
+    if found and not (found[0] >= 0 and found[-1] < below):
+        raise ValueError(f"{name} is {found}; its entries must lie in 0..{below - 1}")
+    return tuple(found)
+
+
 def check_labels(name: str, value: Any, count: int, classes: int | None = None) -> AnyArray:
     """`value` as `count` whole numbers, in `0..classes-1` if their values are known."""
     array = as_numbers(name, value, "iub")
@@ -171,7 +184,7 @@ def as_numbers(name: str, value: Any, kinds: str) -> AnyArray:
     if not is_concrete(value):
         return value
     wanted = {"b": "truth values"}.get(kinds, "real numbers" if "f" in kinds else "whole numbers")
-    if value is None or isinstance(value, str | bytes | dict | set):
+    if value is None or isinstance(value, str | bytes | dict | set | type):
         raise TypeError(f"{name} is {brief(value)}; it must be an array of {wanted}")
     try:
         array = value if isinstance(value, AnyArray) else np.asarray(value)

@@ -21,6 +21,7 @@ from minicosm.worlds import HMM, MemoryHMM
 from minicosm.worlds.arrays import AnyArray
 
 from .checks import (
+    brief,
     check_answers,
     check_choice,
     check_flag,
@@ -178,7 +179,9 @@ class PromptTuning:
         check_whole("batch", self.batch, 1, 10**6)
         if self.rates is not None:
             if not isinstance(self.rates, tuple | list) or len(self.rates) != 2:
-                raise TypeError(f"rates are {self.rates!r}; give those of head and prompt, or None")
+                raise TypeError(
+                    f"rates are {brief(self.rates)}; give those of head and prompt, or None"
+                )
             for rate in self.rates:
                 check_real("rates", rate, above=0)
 

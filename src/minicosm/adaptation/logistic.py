@@ -50,7 +50,7 @@ def logistic_regression(
     labels = check_labels("labels", labels, features.shape[0], classes)
     check_flag("whiten", whiten)
     check_real("ridge", ridge, least=0)
-    check_whole("max_steps", max_steps, 1)
+    check_whole("max_steps", max_steps, 1, 10**9)
     unknowns = (1 if classes == 2 else classes) * (features.shape[1] + 1)
     if unknowns > MAX_UNKNOWNS:
         raise ValueError(

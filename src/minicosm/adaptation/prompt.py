@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from minicosm.models import MaskedLM
 from minicosm.worlds.arrays import AnyArray, check_tokens
 
-from .checks import as_numbers, check_answers, check_flag, check_kind, check_reals
+from .checks import as_numbers, brief, check_answers, check_flag, check_kind, check_reals
 from .heads import AttentionHead, LinearHead
 
 
@@ -31,7 +31,7 @@ class SoftPrompt(eqx.Module):
     def __init__(self, parameters: Any, squash: Callable = identity):
         self.parameters = check_reals("parameters", parameters, (None, None))
         if not callable(squash) or isinstance(squash, type):
-            raise TypeError(f"squash is {squash!r}; it must be a function of rows")
+            raise TypeError(f"squash is {brief(squash)}; it must be a function of rows")
         self.squash = squash
 
     @property
@@ -77,6 +77,7 @@ class Classifier(eqx.Module):
         none), and which of them are known."""
         check_answers("model", model, "embed", "predict")
         tokens = as_numbers("tokens", tokens, "iu")
+        observed = None if observed is None else as_numbers("observed", observed, "b")
         tokens, observed = check_tokens(tokens, observed, getattr(model, "vocab", 2**31))
         tokens = jnp.asarray(tokens)
         known = jnp.ones(tokens.shape, bool) if observed is None else jnp.asarray(observed)

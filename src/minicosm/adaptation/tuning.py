@@ -321,9 +321,9 @@ def fresh_attention_head(vocab: int, classes: int = 2, *, by_token: bool = False
     `Q[x_i] . g_i`, a vector for each token, for two classes as `(-s, s)`; started from zero, two
     free rows would stay each other's negatives as well.
     """
+    check_flag("by_token", by_token)
     check_whole("vocab", vocab, 1, 2**13 if by_token else MAX_ROWS)
     check_whole("classes", classes, 2, MAX_ROWS)
-    check_flag("by_token", by_token)
     key, bias = jnp.zeros((1, vocab)), jnp.zeros(classes)
     query = jnp.ones(1)
     if not by_token:

@@ -10,6 +10,8 @@ looking at the head; `certify` compares the two sides in float64 and counts the 
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import log10
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,7 +21,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from minicosm.adaptation import AttentionHead, Classifier, LinearHead
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import (
+    brief,
+    check_answers,
+    check_key,
+    check_kind,
+    check_real,
+    check_whole,
+    unshared,
+)
 from minicosm.worlds import PosteriorTask, decide, margin
 from minicosm.worlds.arrays import AnyArray
 
@@ -27,6 +37,7 @@ from .checks import check_sequences
 from .theorem import IDENTITY, Theorem
 
 MAX_SEQUENCES = 2_000_000
+MAX_TOKENS = 200_000_000
 CHUNK = 16_384
 FLOOR = 1e-9  # labels are compared where the exact margin is above this
 TOLERANCE = 1e-12  # times the scale of the head: a score this close to zero counts as zero
@@ -51,14 +62,16 @@ Statement = Callable[[Any, PosteriorTask, Classifier, Int[Array, " T"]], Evidenc
 
 def all_sequences(vocab: int, length: int) -> Int[np.ndarray, "n T"]:
     """All `vocab ** length` sequences, in lexicographic order."""
-    if vocab < 1 or length < 1:
-        raise ValueError(f"vocab is {vocab} and length is {length}; both must be at least 1")
-    count = vocab**length
-    if count > MAX_SEQUENCES:
+    check_whole("vocab", vocab, 1)
+    check_whole("length", length, 1)
+    digits = length * log10(vocab)
+    if digits > log10(MAX_SEQUENCES) or length > MAX_SEQUENCES:
+        count = str(vocab**length) if digits < 20 else f"1e{digits:.0f}"
         raise ValueError(
-            f"{vocab} tokens make {count} sequences of length {length}; at most {MAX_SEQUENCES} "
-            "are enumerated, sample instead"
+            f"vocab is {vocab}, which makes {count} sequences of length {length}; at most "
+            f"{MAX_SEQUENCES} are enumerated, sample instead"
         )
+    count = vocab**length
     powers = vocab ** np.arange(length - 1, -1, -1)
     return np.arange(count)[:, None] // powers % vocab
 
@@ -72,6 +85,14 @@ def sample_sequences(
     world: Any, key: PRNGKeyArray, length: int, count: int
 ) -> Int[np.ndarray, "n T"]:
     """`count` sequences drawn from the world."""
+    check_answers("world", world, "sample", "vocab")
+    check_key("key", key)
+    check_whole("length", length, 1)
+    check_whole("count", count, 1)
+    if length * count > MAX_TOKENS:
+        raise ValueError(
+            f"length is {length} and count is {count}; at most {MAX_TOKENS} tokens are drawn at once"
+        )
     with jax.enable_x64(True):
         return np.asarray(_sample(unshared(world), jax.random.split(key, count), length))
 
@@ -158,6 +179,13 @@ def certify(
     It holds if the error is at most 1e-9 and no compared label differs. Without a sequence in scope,
     or with no error and no label to compare, nothing is decided; the details begin with a warning.
     """
+    check_answers("world", world, "embed", "supports", "vocab")
+    check_kind("task", task, PosteriorTask)
+    check_kind("classifier", classifier, Classifier)
+    if not callable(statement) or not isinstance(statement, eqx.Module | FunctionType):
+        raise TypeError(f"statement is {brief(statement)}; it must be a theorem's statement")
+    check_real("floor", floor, least=0)
+    check_real("tolerance", tolerance, least=0)
     exhaustive = sequences is None and key is None
     if sequences is None:
         if length is None or (key is None) != (count is None):

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead, accuracy, logistic_regression
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import check_flag, check_real, check_whole, unshared
 from minicosm.worlds import HMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
@@ -26,6 +26,7 @@ from ..linear_algebra import RANK_TOLERANCE
 from ..theorem import Condition, Theorem
 from .assumptions import (
     check_weights,
+    check_world,
     first_law,
     nondegenerate,
     regular,
@@ -56,6 +57,7 @@ def theorem_3_3(world: HMM, task: PosteriorTask, *, printed: bool = True) -> The
     With `printed=False` the second is replaced by what the proof needs, `supp(p0) ⊆ supp(p1)`.
     """
     start_weights(world, task)
+    check_flag("printed", printed)
     conditions = (nondegenerate(world), regular(world) if printed else start_recurs(world))
     name = "Theorem 3.3"
     if not all(condition.holds for condition in conditions):
@@ -86,6 +88,10 @@ def observable_span(
     `b_0(z x) = A^T (e(z) * b_0(x))` and `b_0() = 1`, so the spans follow from one another without
     enumeration. They grow with the length and stop growing after at most |H| steps (`length=None`).
     """
+    check_world(world)
+    if length is not None:
+        check_whole("length", length, 1)
+    check_real("tolerance", tolerance, least=0)
     A, W = np.asarray(world.A, np.float64), np.asarray(world.W, np.float64)
     basis = np.ones((world.hidden, 1)) / np.sqrt(world.hidden)
     for _ in range(world.hidden if length is None else length):

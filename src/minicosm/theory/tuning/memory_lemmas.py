@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import check_whole, unshared
 from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
@@ -23,7 +23,7 @@ from ..checks import check_sequences
 from ..theorem import Condition, Theorem
 from .attention_head import ATTENDED, nearly_sure, theorem_4_3, token_chance
 from .path_sums import cell_joint, others_joint, shifted_joint, token_rows
-from .recoverable import recoverable_for, recoverable_states, star_states
+from .recoverable import check_cell, recoverable_for, recoverable_states, star_states
 from .scope import sure_positions
 
 
@@ -162,6 +162,7 @@ def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Theor
     The left side is `Pr(x with z at i) / sum_z ..` from whole sequences, the right side a sum over
     paths. The error is the larger of their distance and that of the model's output from the left.
     """
+    check_cell(world, 0)
     sequences, _ = check_sequences(world, sequences)
     joint = cell_joint(world, others_joint(world, token_rows(world, sequences)))
     joint = joint.reshape(*joint.shape[:2], -1)  # (n, T, M N S)
@@ -198,6 +199,8 @@ def proposition_d8(world: MemoryHMM, *, length: int = 2, shifts: int = 2) -> The
     The largest distance of the law for i = 1..shifts from that for i = 0, by sums over paths, over
     all sequences of t = `length` tokens.
     """
+    check_cell(world, 0)
+    check_whole("shifts", shifts, 1, 100)
     sequences = all_sequences(world.vocab, length)
     base = shifted_joint(world, sequences, 0)
     moved = np.stack([shifted_joint(world, sequences, i) for i in range(1, shifts + 1)])

@@ -76,9 +76,9 @@ def _paths(
     world: MemoryHMM, length: int, *, start: bool = False
 ) -> tuple[Int[np.ndarray, "P L"], Float[np.ndarray, " P"]]:
     """All hidden paths and their probabilities, from H_0 if `start`, else from H_1."""
-    if world.hidden**length > MAX_PATHS:
+    if length > MAX_PATHS or world.hidden**length > MAX_PATHS:
         raise ValueError(
-            f"{world.hidden} states make {world.hidden**length} paths of length {length}; "
+            f"{world.hidden} states make too many paths of length {length}; "
             f"at most {MAX_PATHS} are summed"
         )
     A, p0 = np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64)

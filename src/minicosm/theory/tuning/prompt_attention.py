@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier, SoftPrompt
-from minicosm.adaptation.checks import check_choice
+from minicosm.adaptation.checks import check_choice, check_flag
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
 from ..certify import Evidence, certify, explained
@@ -26,7 +26,14 @@ from .attention_head import (
     token_chance,
     zero_target,
 )
-from .recoverable import check_task, columns, recoverable_for, relevant_values, star_states
+from .recoverable import (
+    check_cell,
+    check_task,
+    columns,
+    recoverable_for,
+    relevant_values,
+    star_states,
+)
 from .recoverable import stationary as stationary_start
 from .scope import sure_in, why_empty
 
@@ -56,8 +63,8 @@ def theorem_d6(
     prompt is repaired: `u = 1(m_{j*} in M*) kappa p0 / p_1`. `star` is S*; by default the largest.
     """
     mu, cell = check_task(world, task)
-    if beta not in ("safe", "printed"):
-        raise ValueError(f"beta is {beta!r}; it must be 'safe' or 'printed'")
+    check_choice("beta", beta, ("safe", "printed"))
+    check_flag("stationary", stationary)
     found = recoverable_for(world, mu, cell, star=star)
     start = (stationary_start(world),) if stationary else (regular(world), start_recurs(world))
     conditions = (found, *start)
@@ -122,6 +129,8 @@ def memory_prompt(
 
     kappa makes the largest factor 1.
     """
+    check_cell(world, cell)
+    check_flag("repaired", repaired)
     relevant = relevant_values(world, mu)[world.cell_values()[:, cell]]
     ratio = start_ratio(world) if repaired else np.ones(world.hidden)
     u = relevant[:, None] * (ratio / ratio.max())

@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int
 from scipy.optimize import linprog
 
 from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import check_reals, unshared
 from minicosm.worlds import HMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.hmm.chain import log_likelihood
@@ -30,7 +30,15 @@ from ..certify import Evidence, certify
 from ..checks import check_sequences
 from ..linear_algebra import RANK_TOLERANCE
 from ..theorem import Condition, Theorem
-from .assumptions import SEARCH_BUDGET, check_weights, covering, first_law, regular, start_weights
+from .assumptions import (
+    SEARCH_BUDGET,
+    check_weights,
+    check_world,
+    covering,
+    first_law,
+    regular,
+    start_weights,
+)
 
 
 def statement_3_6(
@@ -89,11 +97,23 @@ def theorem_3_6(
     return Theorem(name, conditions, construction=classifier, check=check)
 
 
+def prompt_rows(world: HMM, rows: Any) -> Float[np.ndarray, "k H"]:
+    """The rows of a prompt for the exact model of a world: nonnegative and as wide as it has states."""
+    check_world(world)
+    found = np.atleast_2d(np.asarray(check_reals("rows", rows, least=0), np.float64))
+    if found.ndim != 2 or found.shape[1] != world.hidden or not len(found):
+        raise ValueError(
+            f"rows have shape {np.shape(rows)}; a prompt has nonnegative rows of width {world.hidden}"
+        )
+    return found
+
+
 def reached(world: HMM, rows: Float[np.ndarray, "*k H"]) -> Float[np.ndarray, " H"]:
     """`c = A (u_k * A (u_{k-1} * ... A (u_1 * p1)))`: what a prompt leaves of the placeholder's law."""
+    rows = prompt_rows(world, rows)
     A = np.asarray(world.A, np.float64)
     law = first_law(world)
-    for u in np.atleast_2d(np.asarray(rows, np.float64)):
+    for u in rows:
         law = A @ (u * law)
     return law
 
@@ -203,9 +223,7 @@ def shorter_prompt(world: HMM, rows: Float[np.ndarray, "k H"]) -> Float[np.ndarr
     `u = w / p1` (scaled into [0, 1]) leaves the same c, up to a factor that normalisation removes.
     Needs p1 > 0 where w > 0.
     """
-    rows = np.atleast_2d(np.asarray(rows, np.float64))
-    if rows.shape[1] != world.hidden or (rows < 0).any():
-        raise ValueError(f"the prompt must hold nonnegative rows of width {world.hidden}")
+    rows = prompt_rows(world, rows)
     p1 = first_law(world)
     before = p1 if len(rows) == 1 else reached(world, rows[:-1])
     w = rows[-1] * before

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import check_reals, unshared
 from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
@@ -23,7 +23,7 @@ from ..theorem import Theorem
 from .memory_lemmas import Observed, constructed, key_errors, largest, observe, worst
 from .path_sums import cell_joint, others_joint, token_rows
 from .prompt_attention import Beta, theorem_d6
-from .recoverable import relevant_values
+from .recoverable import check_cell, relevant_values
 
 Tokens = Int[np.ndarray, "n T"]
 
@@ -36,8 +36,9 @@ def lemma_d7(world: MemoryHMM, u: Float[np.ndarray, "C H"], sequences: Tokens) -
     two errors, that of Gbar_1 against `P[X_1 | ..]` of the unmodified emissions, the number of
     impossible contexts, and how many outputs there are not exactly zero.
     """
+    check_cell(world, 0)
     sequences, _ = check_sequences(world, sequences)
-    u = np.asarray(u, np.float64)
+    u = np.asarray(check_reals("u", u), np.float64)
     if u.shape != (world.configurations, world.hidden) or (u < 0).any() or (u > 1).any():
         shape = (world.configurations, world.hidden)
         raise ValueError(f"u has shape {u.shape}; it must have shape {shape} and entries in [0, 1]")
