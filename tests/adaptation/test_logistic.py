@@ -101,7 +101,7 @@ def test_many_fits_at_once_are_the_single_ones():
     ("features", "labels", "classes", "message"),
     [
         (np.ones((3, 2)), np.array([0, 1, 2]), 2, r"need 0\.\.1"),
-        (np.ones((3, 2)), np.array([0, 1]), 2, "shapes"),
+        (np.ones((3, 2)), np.array([0, 1]), 2, "shape"),
         (np.full((3, 2), np.nan), np.array([0, 1, 1]), 2, "finite"),
         (np.ones((3, 2)), np.array([0, 0, 0]), 1, "at least 2"),
     ],

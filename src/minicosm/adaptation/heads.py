@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-AnyArray = jax.Array | np.ndarray
+from minicosm.worlds.arrays import AnyArray, is_concrete
+
+from .checks import as_numbers, check_labels, check_real, check_reals
 
 TIE = 1e-9
 
@@ -20,8 +22,14 @@ class LinearHead(eqx.Module):
     bias: Float[AnyArray, "*rows"]
 
     def __init__(self, weights: Any, bias: Any = None):
-        self.weights = weights
-        self.bias = np.zeros(np.shape(weights)[:-1]) if bias is None else bias
+        self.weights = check_reals("weights", weights)
+        shape = self.weights.shape
+        if not shape or 0 in shape:
+            raise ValueError(
+                f"weights have shape {shape}; they must have shape (V,) or (classes, V)"
+            )
+        rows = shape[:-1]
+        self.bias = np.zeros(rows) if bias is None else check_reals("bias", bias, rows)
 
     def __call__(self, probabilities: Float[Array, " V"]) -> Float[Array, "*rows"]:
         return jnp.asarray(self.weights) @ probabilities + jnp.asarray(self.bias)
@@ -45,6 +53,23 @@ class AttentionHead(eqx.Module):
     positions: Float[AnyArray, "P D"] | None = None  # later positions have zero vectors
     bias: Float[AnyArray, "*rows"] | float = 0.0
     temperature: float = 0.0
+
+    def __check_init__(self) -> None:
+        width = check_reals("query", self.query, (None,)).shape[0]
+        vocab = check_reals("key", self.key, (width, None)).shape[1]
+        entries = check_reals("value", self.value, (None, vocab)).shape[0]
+        rows = check_reals("readout", self.readout).shape[:-1]
+        check_reals("readout", self.readout, (*rows, entries))
+        if self.tokens is not None:
+            check_reals("tokens", self.tokens, (vocab, entries))
+        if self.positions is not None:
+            check_reals("positions", self.positions, (None, width))
+        shape = check_reals("bias", self.bias).shape
+        if shape not in ((), rows):
+            raise ValueError(
+                f"bias has shape {shape}; it must have shape {rows}, as the readout's rows"
+            )
+        check_real("temperature", self.temperature, least=0)
 
     def scores(self, outputs: Float[Array, "T V"]) -> Float[Array, " T"]:
         """`q . (key g_i + positions_i)` for every position."""
@@ -82,5 +107,14 @@ class AttentionHead(eqx.Module):
 
 def accuracy(scores: Float[AnyArray, "n *K"], labels: Int[AnyArray, " n"]) -> Float[Array, ""]:
     """The share of examples whose argmax (or sign, for one score) is the label."""
+    scores = as_numbers("scores", scores, "fiu")
+    if len(scores.shape) not in (1, 2) or 0 in scores.shape:
+        raise ValueError(
+            f"scores have shape {scores.shape}; they must have shape (n,) or (n, classes)"
+        )
+    if is_concrete(scores) and np.isnan(np.asarray(scores)).any():
+        raise ValueError("scores hold a NaN; every score must be a number")
+    classes = 2 if len(scores.shape) == 1 else scores.shape[1]
+    labels = check_labels("labels", labels, scores.shape[0], classes)
     chosen = scores >= 0 if scores.ndim == 1 else scores.argmax(axis=1)
     return jnp.mean(jnp.asarray(chosen == labels))

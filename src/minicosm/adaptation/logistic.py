@@ -16,10 +16,12 @@ from jaxtyping import Array, Float, Int
 
 from minicosm.worlds.arrays import is_concrete
 
+from .checks import check_flag, check_labels, check_real, check_reals, check_whole
 from .heads import AnyArray, LinearHead, accuracy
 
 RANK_CUT = 1e-12
 LEAST_CURVATURE = 1e-13
+MAX_UNKNOWNS = 16_384
 STEPS = np.asarray([2.0**k for k in range(3, -13, -1)])
 
 
@@ -43,20 +45,21 @@ def logistic_regression(
     Runs in float64. To fit many heads at once, `jax.vmap` this over (features, labels) under
     `jax.enable_x64(True)`.
     """
-    if len(features.shape) != 2 or 0 in features.shape or labels.shape != features.shape[:1]:
+    features = check_reals("features", features, (None, None))
+    classes = check_whole("classes", classes, 2)
+    labels = check_labels("labels", labels, features.shape[0], classes)
+    check_flag("whiten", whiten)
+    check_real("ridge", ridge, least=0)
+    check_whole("max_steps", max_steps, 1, 10**9)
+    unknowns = (1 if classes == 2 else classes) * (features.shape[1] + 1)
+    if unknowns > MAX_UNKNOWNS:
         raise ValueError(
-            f"features have shape {features.shape} and labels {labels.shape}; "
-            "they must have shapes (n, d) and (n,)"
+            f"classes is {classes} and features have {features.shape[1]} columns, which makes {unknowns} "
+            f"unknowns; Newton's method takes at most {MAX_UNKNOWNS}"
         )
-    if classes < 2:
-        raise ValueError(f"classes is {classes}; it must be at least 2")
     if not is_concrete(features, labels):
         return LinearHead(*_fit(features, labels, classes, ridge, whiten, max_steps))
     known = np.asarray(labels)
-    if known.min() < 0 or known.max() >= classes:
-        raise ValueError(f"labels lie in {known.min()}..{known.max()}; need 0..{classes - 1}")
-    if not np.isfinite(np.asarray(features)).all():
-        raise ValueError("features must be finite")
     with jax.enable_x64(True):
         x = np.asarray(features, np.float64)
         fitted = _fit(x, known, classes, np.float64(ridge), whiten, max_steps)

@@ -8,8 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.models import MaskedLM
+from minicosm.worlds.arrays import AnyArray, check_tokens
 
-from .heads import AnyArray, AttentionHead, LinearHead
+from .checks import as_numbers, brief, check_answers, check_flag, check_kind, check_reals
+from .heads import AttentionHead, LinearHead
 
 
 def identity(rows: Any) -> Any:
@@ -26,6 +28,12 @@ class SoftPrompt(eqx.Module):
     parameters: Float[AnyArray, "k E"]
     squash: Callable = eqx.field(static=True, default=identity)
 
+    def __init__(self, parameters: Any, squash: Callable = identity):
+        self.parameters = check_reals("parameters", parameters, (None, None))
+        if not callable(squash) or isinstance(squash, type):
+            raise TypeError(f"squash is {brief(squash)}; it must be a function of rows")
+        self.squash = squash
+
     @property
     def rows(self) -> Float[Array, "k E"]:
         return self.squash(jnp.asarray(self.parameters))
@@ -35,6 +43,7 @@ class SoftPrompt(eqx.Module):
 
     def prepend(self, embeddings: Float[Array, "T E"]) -> Float[Array, "length E"]:
         rows = self.rows
+        embeddings = jnp.asarray(check_reals("embeddings", embeddings, (None, None)))
         if rows.shape[1] != embeddings.shape[1]:
             raise ValueError(
                 f"the prompt has width {rows.shape[1]}; this model's embeddings have width "
@@ -55,11 +64,21 @@ class Classifier(eqx.Module):
     prompt: SoftPrompt | None = None
     placeholder: bool = eqx.field(static=True, default=False)
 
+    def __check_init__(self) -> None:
+        check_kind("head", self.head, LinearHead, AttentionHead)
+        if self.prompt is not None:
+            check_kind("prompt", self.prompt, SoftPrompt)
+        check_flag("placeholder", self.placeholder)
+
     def inputs(
         self, model: MaskedLM, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None
     ) -> tuple[Float[Array, "L E"], Int[Array, " L"], Bool[Array, " L"]]:
         """The embeddings of every position incl. prompt and placeholder, the tokens there (0 where
         none), and which of them are known."""
+        check_answers("model", model, "embed", "predict")
+        tokens = as_numbers("tokens", tokens, "iu")
+        observed = None if observed is None else as_numbers("observed", observed, "b")
+        tokens, observed = check_tokens(tokens, observed, getattr(model, "vocab", 2**31))
         tokens = jnp.asarray(tokens)
         known = jnp.ones(tokens.shape, bool) if observed is None else jnp.asarray(observed)
         if self.placeholder:

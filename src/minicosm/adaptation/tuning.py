@@ -19,16 +19,31 @@ modules that hold their data, so `training.fit_ensemble` trains one per world in
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import MaskedLM, Transformer
 from minicosm.worlds import HMM
+from minicosm.worlds.arrays import is_concrete
 from minicosm.worlds.hmm.chain import forward_messages, normalise
 
+from .checks import (
+    as_numbers,
+    check_answers,
+    check_flag,
+    check_key,
+    check_kind,
+    check_real,
+    check_reals,
+    check_token_rows,
+    check_whole,
+)
 from .heads import AnyArray, AttentionHead, LinearHead, accuracy
 from .prompt import Classifier, SoftPrompt
 
 PROMPT_SCALE = 0.02
+MAX_BATCH = 10**7
+MAX_ROWS = 10**6  # of a prompt, or of a head
 
 Measured = tuple[Float[Array, ""], dict[str, Array]]
 """A loss and what else is measured."""
@@ -38,6 +53,27 @@ def cross_entropy(scores: Float[Array, "n K"], labels: Int[Array, " n"]) -> Floa
     """Mean softmax cross-entropy of the scores."""
     chosen = jax.nn.one_hot(labels, scores.shape[1], dtype=scores.dtype)
     return jnp.mean(jax.nn.logsumexp(scores, axis=1) - jnp.sum(scores * chosen, axis=1))
+
+
+def _check_examples(
+    name: str, examples: AnyArray, labels: AnyArray, batch: int, mask_first: bool
+) -> None:
+    """Raise unless there is a label for every row of examples (of every member of an ensemble)."""
+    kinds = "iu" if name == "tokens" else "f"
+    shape, found = (
+        as_numbers(name, examples, kinds).shape,
+        as_numbers("labels", labels, "iub").shape,
+    )
+    if len(shape) < 2 or 0 in shape:
+        raise ValueError(f"{name} have shape {shape}; they must have shape (n, T)")
+    if found != shape[:-1]:
+        raise ValueError(f"labels have shape {found}; {name} of shape {shape} need {shape[:-1]}")
+    if is_concrete(labels) and np.asarray(labels).min() < 0:
+        raise ValueError(f"labels hold {np.asarray(labels).min()}; classes are 0, 1, ...")
+    if name == "tokens" and is_concrete(examples) and np.asarray(examples).min() < 0:
+        raise ValueError(f"tokens hold {np.asarray(examples).min()}; tokens are 0, 1, ...")
+    check_whole("batch", batch, 1, MAX_BATCH)
+    check_flag("mask_first", mask_first)
 
 
 def _batch(key: PRNGKeyArray, count: int, size: int) -> Int[Array, " size"]:
@@ -66,6 +102,10 @@ class TuningLoss(eqx.Module):
     mask_first: bool = eqx.field(static=True, default=False)
     batch: int = eqx.field(static=True, default=128)
 
+    def __check_init__(self) -> None:
+        check_answers("model", self.model, "embed", "predict")
+        _check_examples("tokens", self.tokens, self.labels, self.batch, self.mask_first)
+
     def __call__(
         self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]
     ) -> Measured:
@@ -88,6 +128,9 @@ class FineTuningLoss(eqx.Module):
     mask_first: bool = eqx.field(static=True, default=False)
     batch: int = eqx.field(static=True, default=32)
 
+    def __check_init__(self) -> None:
+        _check_examples("tokens", self.tokens, self.labels, self.batch, self.mask_first)
+
     def __call__(
         self, pair: tuple[MaskedLM, Classifier], key: PRNGKeyArray, step: Int[Array, ""]
     ) -> Measured:
@@ -107,6 +150,15 @@ class HeadLoss(eqx.Module):
     labels: Int[AnyArray, "*stack n"]
     mask_first: bool = eqx.field(static=True, default=False)
     batch: int = eqx.field(static=True, default=128)
+
+    def __check_init__(self) -> None:
+        _check_examples("tokens", self.tokens, self.labels, self.batch, self.mask_first)
+        shape = check_reals("outputs", self.outputs).shape
+        if shape[:-1] != self.tokens.shape:
+            raise ValueError(
+                f"outputs have shape {shape} and tokens {self.tokens.shape}; "
+                "there must be a law for every token"
+            )
 
     def __call__(
         self, heads: dict[str, LinearHead | AttentionHead], key: PRNGKeyArray, step: Int[Array, ""]
@@ -164,6 +216,10 @@ class SlotLoss(eqx.Module):
     labels: Int[AnyArray, "*stack n"]
     batch: int = eqx.field(static=True, default=128)
 
+    def __check_init__(self) -> None:
+        check_kind("world", self.world, HMM)
+        _check_examples("messages", self.messages, self.labels, self.batch, False)
+
     def __call__(
         self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]
     ) -> Measured:
@@ -178,6 +234,8 @@ def slot_messages(world: HMM, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n H
 
     Computed for a whole batch so that a step is one matrix product; only the last message is kept.
     """
+    check_kind("world", world, HMM)
+    tokens = check_token_rows("tokens", tokens, world.vocab)
     A, W = jnp.asarray(world.A), jnp.asarray(world.W)
 
     def step(message: Array, seen: Array) -> tuple[Array, None]:
@@ -220,11 +278,16 @@ def slot_scores(
 
 def fresh_linear_head(vocab: int, classes: int = 2) -> LinearHead:
     """A linear head of zeros, one row and one bias per class."""
+    check_whole("vocab", vocab, 1, MAX_ROWS)
+    check_whole("classes", classes, 2, MAX_ROWS)
     return LinearHead(jnp.zeros((classes, vocab)), jnp.zeros(classes))
 
 
 def fresh_prompt(key: PRNGKeyArray, length: int, width: int) -> SoftPrompt:
     """`u = sigmoid(theta)` with `theta ~ N(0, .02^2)`: rows for message passing, near one half."""
+    check_key("key", key)
+    check_whole("length", length, 1, MAX_ROWS)
+    check_whole("width", width, 1, MAX_ROWS)
     draw = jax.random.normal(key, (length, width), jnp.float32)
     theta = PROMPT_SCALE * draw.astype(jnp.result_type(float))
     return SoftPrompt(theta, squash=jax.nn.sigmoid)
@@ -232,6 +295,9 @@ def fresh_prompt(key: PRNGKeyArray, length: int, width: int) -> SoftPrompt:
 
 def fresh_rows(key: PRNGKeyArray, length: int, model: Transformer) -> SoftPrompt:
     """A prompt for a Transformer: rows `N(0, s^2)`, with s the root mean square of its token rows."""
+    check_key("key", key)
+    check_whole("length", length, 1, MAX_ROWS)
+    check_kind("model", model, Transformer)
     table = jnp.asarray(model.token_embedding)
     scale = jnp.sqrt(jnp.mean(table**2))
     return SoftPrompt(scale * jax.random.normal(key, (length, table.shape[1]), table.dtype))
@@ -239,6 +305,11 @@ def fresh_rows(key: PRNGKeyArray, length: int, model: Transformer) -> SoftPrompt
 
 def prompt_rates(classifier: Classifier, head: float, prompt: float) -> PyTree[float]:
     """Learning rates for `training.adam`: one for every leaf of the head, one for the prompt."""
+    check_kind("classifier", classifier, Classifier)
+    if classifier.prompt is None:
+        raise ValueError("the classifier has no prompt; its rate is a single number")
+    check_real("head", head, least=0)
+    check_real("prompt", prompt, least=0)
     rates = jax.tree.map(lambda _: head, classifier)
     return eqx.tree_at(lambda c: c.prompt.parameters, rates, prompt)
 
@@ -250,6 +321,9 @@ def fresh_attention_head(vocab: int, classes: int = 2, *, by_token: bool = False
     `Q[x_i] . g_i`, a vector for each token, for two classes as `(-s, s)`; started from zero, two
     free rows would stay each other's negatives as well.
     """
+    check_flag("by_token", by_token)
+    check_whole("vocab", vocab, 1, 2**13 if by_token else MAX_ROWS)
+    check_whole("classes", classes, 2, MAX_ROWS)
     key, bias = jnp.zeros((1, vocab)), jnp.zeros(classes)
     query = jnp.ones(1)
     if not by_token:
@@ -266,5 +340,6 @@ def fresh_attention_head(vocab: int, classes: int = 2, *, by_token: bool = False
 
 def attention_trainable(head: AttentionHead) -> PyTree[bool]:
     """Which leaves of a fresh attention head are trained: its key, its value and its bias."""
+    check_kind("head", head, AttentionHead)
     frozen = jax.tree.map(lambda _: False, head)
     return eqx.tree_at(lambda h: (h.key, h.value, h.bias), frozen, (True, True, True))

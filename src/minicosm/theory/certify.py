@@ -9,6 +9,9 @@ looking at the head; `certify` compares the two sides in float64 and counts the 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from math import log10
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -18,12 +21,23 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from minicosm.adaptation import AttentionHead, Classifier, LinearHead
+from minicosm.adaptation.checks import (
+    brief,
+    check_answers,
+    check_key,
+    check_kind,
+    check_real,
+    check_whole,
+    unshared,
+)
 from minicosm.worlds import PosteriorTask, decide, margin
 from minicosm.worlds.arrays import AnyArray
 
+from .checks import check_sequences
 from .theorem import IDENTITY, Theorem
 
 MAX_SEQUENCES = 2_000_000
+MAX_TOKENS = 200_000_000
 CHUNK = 16_384
 FLOOR = 1e-9  # labels are compared where the exact margin is above this
 TOLERANCE = 1e-12  # times the scale of the head: a score this close to zero counts as zero
@@ -48,14 +62,16 @@ Statement = Callable[[Any, PosteriorTask, Classifier, Int[Array, " T"]], Evidenc
 
 def all_sequences(vocab: int, length: int) -> Int[np.ndarray, "n T"]:
     """All `vocab ** length` sequences, in lexicographic order."""
-    if vocab < 1 or length < 1:
-        raise ValueError(f"vocab is {vocab} and length is {length}; both must be at least 1")
-    count = vocab**length
-    if count > MAX_SEQUENCES:
+    check_whole("vocab", vocab, 1)
+    check_whole("length", length, 1)
+    digits = length * log10(vocab)
+    if digits > log10(MAX_SEQUENCES) or length > MAX_SEQUENCES:
+        count = str(vocab**length) if digits < 20 else f"1e{digits:.0f}"
         raise ValueError(
-            f"{vocab} tokens make {count} sequences of length {length}; at most {MAX_SEQUENCES} "
-            "are enumerated, sample instead"
+            f"vocab is {vocab}, which makes {count} sequences of length {length}; at most "
+            f"{MAX_SEQUENCES} are enumerated, sample instead"
         )
+    count = vocab**length
     powers = vocab ** np.arange(length - 1, -1, -1)
     return np.arange(count)[:, None] // powers % vocab
 
@@ -69,8 +85,16 @@ def sample_sequences(
     world: Any, key: PRNGKeyArray, length: int, count: int
 ) -> Int[np.ndarray, "n T"]:
     """`count` sequences drawn from the world."""
+    check_answers("world", world, "sample", "vocab")
+    check_key("key", key)
+    check_whole("length", length, 1)
+    check_whole("count", count, 1)
+    if length * count > MAX_TOKENS:
+        raise ValueError(
+            f"length is {length} and count is {count}; at most {MAX_TOKENS} tokens are drawn at once"
+        )
     with jax.enable_x64(True):
-        return np.asarray(_sample(world, jax.random.split(key, count), length))
+        return np.asarray(_sample(unshared(world), jax.random.split(key, count), length))
 
 
 def head_scale(head: LinearHead | AttentionHead) -> float:
@@ -155,6 +179,13 @@ def certify(
     It holds if the error is at most 1e-9 and no compared label differs. Without a sequence in scope,
     or with no error and no label to compare, nothing is decided; the details begin with a warning.
     """
+    check_answers("world", world, "embed", "supports", "vocab")
+    check_kind("task", task, PosteriorTask)
+    check_kind("classifier", classifier, Classifier)
+    if not callable(statement) or not isinstance(statement, eqx.Module | FunctionType):
+        raise TypeError(f"statement is {brief(statement)}; it must be a theorem's statement")
+    check_real("floor", floor, least=0)
+    check_real("tolerance", tolerance, least=0)
     exhaustive = sequences is None and key is None
     if sequences is None:
         if length is None or (key is None) != (count is None):
@@ -163,11 +194,7 @@ def certify(
             sequences = all_sequences(world.vocab, length)
         else:
             sequences = sample_sequences(world, key, length, count)
-    sequences = np.asarray(sequences)
-    if sequences.ndim != 2 or 0 in sequences.shape:
-        raise ValueError(f"sequences have shape {sequences.shape}; they must have shape (n, T)")
-    if sequences.min() < 0 or sequences.max() >= world.vocab:
-        raise ValueError(f"sequences hold a token outside the vocabulary 0..{world.vocab - 1}")
+    sequences, _ = check_sequences(world, sequences)
 
     scale = head_scale(classifier.head)
     rows = _in_chunks(world, task, classifier, statement, sequences, tolerance * scale)
@@ -176,7 +203,7 @@ def certify(
     compared = above & (rows.target > tolerance * scale)
     wrong = int((compared & ~rows.same).sum())
     details: dict[str, Any] = {
-        **_warning(len(sequences), int(scope.sum()), int(compared.sum())),
+        **_warning(rows, scope, int(compared.sum())),
         "sequences": len(sequences),
         "exhaustive": exhaustive,
         "skipped": int((~scope).sum()),
@@ -208,11 +235,24 @@ def certify(
     )
 
 
-def _warning(sequences: int, scope: int, compared: int) -> dict[str, str]:
+def _warning(rows: _Row, scope: Bool[AnyArray, " n"], compared: int) -> dict[str, str]:
     if compared:
         return {}
-    why = "has an exact score clear of zero" if scope else "is in the theorem's scope"
-    return {"warning": f"NOTHING WAS COMPARED, none of {sequences} sequences {why}"}
+    impossible = int((~rows.possible).sum())
+    why = "has an exact score clear of zero" if scope.any() else "is in the theorem's scope"
+    outside = (
+        f"{impossible} are impossible and {len(scope) - impossible - int(scope.sum())} outside it"
+    )
+    return {"warning": f"NOTHING WAS COMPARED, none of {len(scope)} sequences {why} ({outside})"}
+
+
+def explained(found: Theorem, why: Callable[[], str]) -> Theorem:
+    """`found`; where its scope was empty although some sequences are possible, its warning says why."""
+    details = found.details
+    outside = details["out of scope"]
+    if not outside or details["impossible"] + outside < details["sequences"]:
+        return found
+    return replace(found, details={**details, "warning": f"{details['warning']}: {why()}"})
 
 
 def _in_chunks(
@@ -227,6 +267,7 @@ def _in_chunks(
     count = len(sequences)
     size = min(count, CHUNK)
     parts = []
+    world, task, classifier = unshared((world, task, classifier))
     with jax.enable_x64(True):
         for start in range(0, count, size):
             part = sequences[start : start + size]
@@ -242,8 +283,9 @@ def both_scores(
     world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[np.ndarray, "n T"]
 ) -> Float[np.ndarray, "n 2"]:
     """Columns: the exact `mu . P`, and what the classifier computes."""
+    sequences, _ = check_sequences(world, sequences)
     with jax.enable_x64(True):
-        return np.asarray(_both(world, task, classifier, sequences))
+        return np.asarray(_both(unshared(world), unshared(task), unshared(classifier), sequences))
 
 
 @eqx.filter_jit

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from minicosm.adaptation.checks import check_real, check_reals
+
 RANK_TOLERANCE = 1e-10
 DEGENERATE = 1e-3
 
@@ -24,7 +26,10 @@ class RankTest(NamedTuple):
 
 def rank_test(matrix: Float[np.ndarray, "m n"], tolerance: float = RANK_TOLERANCE) -> RankTest:
     """The number of singular values above `tolerance` times the largest."""
-    matrix = np.asarray(matrix, np.float64)
+    matrix = np.asarray(check_reals("matrix", matrix), np.float64)
+    if matrix.ndim != 2:
+        raise ValueError(f"matrix has shape {matrix.shape}; it must have shape (m, n)")
+    check_real("tolerance", tolerance, least=0)
     values = np.linalg.svd(matrix, compute_uv=False)
     top = values[0] if values.size else 0.0
     rank = int((values > tolerance * top).sum()) if top > 0 else 0

@@ -18,8 +18,11 @@ class Condition:
     reason: str = ""
     witness: Any = None
 
+    def __str__(self) -> str:
+        return f"{self.name} holds" if self.holds else f"{self.name} fails: {self.reason}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Theorem:
     """A theorem, lemma or claim, applied to one world.
 
@@ -28,6 +31,9 @@ class Theorem:
     its largest deviation; an inequality has a `slack`, by how much it is true, negative where it is false;
     `tolerance` is how large an error, or how negative a slack, rounding may leave. `construction` is the
     object that the proof writes down.
+
+    `print(theorem)` says in one line what came out and by which numbers, or why it does not apply;
+    `theorem.conditions` has a line for each assumption.
     """
 
     name: str
@@ -110,14 +116,37 @@ class Theorem:
     def __str__(self) -> str:
         if not self.applies:
             return f"{self.name} does not apply: {'; '.join(c.reason for c in self.failed())}"
-        if self.holds is None:
-            state = "is not run yet" if self.check and not self.details else "is not decided"
-        else:
-            state = "holds" if self.holds else "fails"
+        if "warning" in self.details:
+            return f"{self.name} {self._state}: {self.details['warning']}"
+        state = self._state
         numbers = {"error": self.error, "slack": self.slack, **self.details}
         shown = ", ".join(
             f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
             for name, value in numbers.items()
             if isinstance(value, bool | int | float | str)
         )
+        if self.holds is None and self.details.get("cases") == 0:
+            return f"{self.name} {state}: NOTHING WAS COMPARED, no case is in its scope ({shown})"
         return f"{self.name} {state}" + (f": {shown}" if shown else "")
+
+    def __repr__(self) -> str:
+        """Name, state and what can be asked next; the whole result is in the fields."""
+        parts = [
+            f"{name} {getattr(self, name):.3g}"
+            for name in ("error", "slack")
+            if getattr(self, name) is not None
+        ]
+        if self.construction is not None:
+            parts.append(f"constructs a {type(self.construction).__name__}")
+        if self.check is not None and self.holds is None:
+            parts.append("run it with .certify(...)")
+        conditions = "".join(f"; {condition}" for condition in self.conditions)
+        return f"<{self.name} {self._state}{''.join(f', {part}' for part in parts)}{conditions}>"
+
+    @property
+    def _state(self) -> str:
+        if not self.applies:
+            return "does not apply"
+        if self.holds is None:
+            return "is not run yet" if self.check and not self.details else "is not decided"
+        return "holds" if self.holds else "fails"

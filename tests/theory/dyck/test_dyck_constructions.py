@@ -86,7 +86,7 @@ def test_predictions_against_a_stack_in_plain_python():
         ids = embeddings.pair_ids(world, tokens) if pairs else tokens
         with jax.enable_x64(True):
             start = world.pairs if pairs else world.vocab
-            found = np.asarray(model.next_logits(np.append(start, ids)))
+            found = np.exp(np.asarray(model.next_logits(np.append(start, ids))))
         wanted = [law(world, tokens[:i]) for i in range(len(tokens) + 1)]
         assert np.abs(found - wanted).max() <= 1e-9
 

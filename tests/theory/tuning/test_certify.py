@@ -42,7 +42,7 @@ def test_counts_are_those_of_enumeration():
 def test_a_wrong_head_is_caught():
     right = theorem_3_3(WORLD, TASK).construction
     for change in (lambda b: -b, lambda b: b + 1e-6, lambda b: np.full_like(b, np.nan)):  # NaN last
-        wrong = eqx.tree_at(lambda c: c.head, right, LinearHead(change(right.head.weights)))
+        wrong = eqx.tree_at(lambda c: c.head.weights, right, change(right.head.weights))
         certificate = certify(WORLD, TASK, wrong, statement_3_3, length=3)
         assert not certificate.error <= 1e-8 and certificate.holds is False
     flipped = eqx.tree_at(lambda c: c.head, right, LinearHead(-right.head.weights))
@@ -67,7 +67,8 @@ def test_where_nothing_is_compared_nothing_holds_and_it_says_so(world, mu, token
 
 def test_a_failing_identity_does_not_pass_for_undecided():
     """All exact scores are zero, so that no label is compared, and the head says NaN."""
-    wrong = Classifier(LinearHead(np.full(WORLD.vocab, np.nan)), placeholder=True)
+    right = Classifier(LinearHead(np.zeros(WORLD.vocab)), placeholder=True)
+    wrong = eqx.tree_at(lambda c: c.head.weights, right, np.full(WORLD.vocab, np.nan))
     found = certify(WORLD, PosteriorTask(np.zeros(3)), wrong, statement_3_3, length=2)
     assert found.details["compared"] == 0 and found.holds is False
 
@@ -103,3 +104,13 @@ def test_sampled_sequences_are_possible_and_reproducible():
 def test_bad_sequences_are_refused_in_a_sentence(arguments, message):
     with pytest.raises(ValueError, match=message):
         theorem_3_3(WORLD, TASK).certify(**arguments)
+
+
+def test_a_world_that_a_compiled_function_closed_over_can_still_be_certified():
+    """JAX 0.10 keeps such arrays in single precision and fails when they come back in double."""
+    world = full_rank_world(jax.random.key(5), hidden=3, vocab=4)
+    task = PosteriorTask(np.array([1.0, -0.7, 0.2]))
+    tokens = jax.jit(lambda key: world.sample(key, 4).tokens)(jax.random.key(0))
+    label = jax.jit(lambda x: task.label(world, x))(tokens)
+    assert int(label) in (0, 1)
+    assert theorem_3_3(world, task).certify(length=2).holds

@@ -26,6 +26,9 @@ from .embeddings import (
 from .relu import Stage, concatenated, index, interpolate, orthonormal, switch, which
 from .weights import Attention, assemble, parts_of, silent_attention
 
+LEAST = 1e-26
+"""A Transformer's logits are finite: in place of probability 0 it has this one."""
+
 # -- Theorem 2.2.1, sufficiency -------------------------------------------------------------------
 
 
@@ -82,8 +85,8 @@ def exact_dyck(
     printed_directions: bool = False,
 ) -> Transformer:
     """Theorem 2.2.1: `next_logits(ids)` of ids of brackets with depths, after the start id `pairs`,
-    are the next-token probabilities of every prefix, for the embedding E and any balanced attention
-    matrix M.
+    are the logarithms of the next-token probabilities of every prefix (-59.9 for a token that cannot
+    follow), for the embedding E and any balanced attention matrix M.
 
     All rows of E have to be linearly independent. Values are `b_n` for an open bracket and
     `-exp(a) b_n` for its match, a being `pair_logits`, so that matched pairs cancel and the output is
@@ -161,7 +164,7 @@ def read_stack(
        depth s the type x_s = 1..k of the open bracket there (Lemmas 2.2.15, 2.2.18).
     2. To the rank and y = x_d, the type on top (Lemma 2.2.17); after open brackets and at depth 0,
        y is some number in [0, k (k + 1) / 2] that is not used.
-    3. To the probabilities: for every rank constant, or a function of y (Lemmas 2.2.15, 2.2.19).
+    3. To the log probabilities: for every rank constant, or a function of y (Lemmas 2.2.15, 2.2.19).
     """
     k, D = world.types, world.depth
     tokens, depths = tokens_and_depths(world)
@@ -177,7 +180,7 @@ def read_stack(
     places[1, D] = 1
     second = concatenated([passed, index(D, bound).after(places)])
 
-    laws = stack_laws(world)
+    laws = np.log(np.maximum(stack_laws(world), LEAST))
     readers = []
     for token, depth in zip(tokens, depths, strict=True):
         if token % 2 == 0 or depth == 0:
@@ -220,7 +223,7 @@ def depth_points(world: Dyck, width: int) -> Float[np.ndarray, "inputs width"]:
 
 def uniform_dyck(world: Dyck) -> Transformer:
     """Corollary 2.2.1: from tokens after the start id `vocab`, with uniform attention in both layers,
-    `next_logits` are the next-token probabilities.
+    `next_logits` are the logarithms of the next-token probabilities.
 
     The first layer averages +1 for open, -1 for closed brackets and the share of the start token:
     `(depth, 1, 0, ...) / (n + 1)` after n tokens. Its norm removes the n + 1, and the MLP turns what is

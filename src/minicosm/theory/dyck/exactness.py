@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from minicosm.adaptation.checks import unshared
 from minicosm.models import Transformer, TransformerTrace
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
@@ -64,7 +65,7 @@ def prediction_errors(
     """`[i, t]`: the largest error of a next-token probability after the first t = 0..T tokens of
     string i, in float64."""
     with jax.enable_x64(True):
-        return np.asarray(_errors(model, world, jnp.asarray(strings)))
+        return np.asarray(_errors(unshared(model), unshared(world), jnp.asarray(strings)))
 
 
 @eqx.filter_jit
@@ -74,7 +75,7 @@ def _errors(model: Transformer, world: Dyck, strings: Int[Array, "n T"]) -> Floa
     def one(tokens: Int[Array, " T"]) -> Float[Array, " rows"]:
         ids = world.token_depths(tokens) if pairs else tokens
         start = jnp.full(1, world.pairs if pairs else world.vocab, ids.dtype)
-        given = model.next_logits(jnp.concatenate([start, ids]))
+        given = jax.nn.softmax(model.next_logits(jnp.concatenate([start, ids])))
         exact = jnp.exp(world.next_logits(tokens, start=True))
         return jnp.abs(given - exact).max(axis=1)
 
@@ -262,7 +263,7 @@ def geometric_attention(world: Dyck, rho: float, strings: Int[np.ndarray, "n T"]
         ids = np.append(world.pairs, pair_ids(world, tokens))
         with jax.enable_x64(True):
             logits = np.asarray(_next(model, jnp.asarray(ids)))[1:, 1::2]
-        tops = np.asarray(_tops(world, jnp.asarray(tokens)))
+        tops = np.asarray(_tops(unshared(world), jnp.asarray(tokens)))
         waiting = tops >= 0
         answers = tokens[tops[waiting]] // 2
         wrong += int((logits[waiting].argmax(axis=1) != answers).sum())

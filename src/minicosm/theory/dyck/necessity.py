@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from minicosm.adaptation.checks import unshared
 from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray, check_count
@@ -180,7 +181,7 @@ def repeated_bracket(model: Transformer, world: Dyck) -> Theorem:
     tokens = np.zeros(world.depth, int)
     with jax.enable_x64(True):
         laws = np.exp(np.asarray(world.next_logits(tokens)))
-        outputs = np.asarray(_outputs(model, jnp.asarray(tokens)))
+        outputs = np.asarray(_outputs(unshared(model), jnp.asarray(tokens)))
     gap = float(np.abs(laws - laws[0]).max())
     return Theorem.identity(
         "a repeated bracket",
@@ -200,7 +201,8 @@ def doubled_string(
     """
     with jax.enable_x64(True):
         once, twice = (
-            np.asarray(_outputs(model, jnp.asarray(np.tile(tokens, times))))[-1] for times in (1, 2)
+            np.asarray(_outputs(unshared(model), jnp.asarray(np.tile(tokens, times))))[-1]
+            for times in (1, 2)
         )
     return Theorem.identity(
         "p and p p as printed" if printed else "p and p p",

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from minicosm.adaptation.checks import unshared
 from minicosm.models import Transformer, TransformerTrace
 from minicosm.models.variants import theory
 from minicosm.worlds import Dyck
@@ -176,7 +177,7 @@ class Reading(NamedTuple):
 def read(model: Transformer, world: Dyck, tokens: Int[np.ndarray, " n"]) -> Reading:
     """Run a model over pairs on a string, in double precision."""
     with jax.enable_x64(True):
-        trace = _read(model, world, tokens)
+        trace = _read(unshared(model), unshared(world), tokens)
         return Reading(np.asarray(trace.logits), np.asarray(trace.attention)[:, 0])
 
 

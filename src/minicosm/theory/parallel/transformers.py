@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from minicosm.adaptation.checks import unshared
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.worlds.joint.joint import all_sequences, check_states, product_rows, total_correlation
 
@@ -110,7 +111,7 @@ def predict_all(
 ) -> Float[np.ndarray, "batch N vocab"]:
     """The laws that a model predicts for many sequences, in double precision."""
     with jax.enable_x64(True):
-        return np.asarray(_predict(model, tokens))
+        return np.asarray(_predict(unshared(model), tokens))
 
 
 @eqx.filter_jit

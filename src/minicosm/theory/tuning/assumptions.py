@@ -6,6 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from minicosm.adaptation.checks import (
+    check_indices,
+    check_kind,
+    check_real,
+    check_reals,
+    check_whole,
+)
 from minicosm.worlds import HMM, MemoryHMM, PosteriorTask
 from minicosm.worlds.markov import is_primitive
 
@@ -24,6 +31,7 @@ def start_weights(world: HMM, task: PosteriorTask) -> Float[np.ndarray, "rows H"
             f"the world is a {type(world).__name__}; the theorems of Section 3 need an HMM "
             "(a world with memory has one: world.as_hmm())"
         )
+    check_kind("task", task, PosteriorTask)
     if task.latent != "start" or task.mask_first:
         raise ValueError(
             f"the task reads {task.latent!r} (mask_first={task.mask_first}); "
@@ -33,9 +41,17 @@ def start_weights(world: HMM, task: PosteriorTask) -> Float[np.ndarray, "rows H"
     return check_weights(world, mu)
 
 
+def check_world(world: Any, *kinds: type) -> None:
+    """Raise unless `world` is one world of these kinds (an HMM by default), not a stack."""
+    check_kind("world", world, *(kinds or (HMM,)))
+    if np.ndim(world.A) != 2:
+        raise ValueError("the world is a stack; give one world at a time")
+
+
 def check_weights(world: HMM, mu: Any) -> Float[np.ndarray, "rows H"]:
-    mu = np.atleast_2d(np.asarray(mu, np.float64))
-    if mu.ndim != 2 or mu.shape[1] != world.hidden:
+    check_world(world)
+    mu = np.atleast_2d(np.asarray(check_reals("mu", mu), np.float64))
+    if mu.ndim != 2 or mu.shape[1] != world.hidden or not len(mu):
         raise ValueError(
             f"mu has shape {np.squeeze(mu).shape}; the world has {world.hidden} hidden states"
         )
@@ -46,6 +62,7 @@ def check_weights(world: HMM, mu: Any) -> Float[np.ndarray, "rows H"]:
 
 def nondegenerate(world: HMM, tolerance: float = RANK_TOLERANCE) -> Condition:
     """Assumption 3.1: the columns of W are linearly independent, `rank W = |H|`."""
+    check_world(world)
     test = rank_test(np.asarray(world.W), tolerance)
     holds = test.rank == world.hidden
     return Condition(
@@ -66,6 +83,7 @@ def nondegenerate(world: HMM, tolerance: float = RANK_TOLERANCE) -> Condition:
 
 def regular(world: HMM | MemoryHMM) -> Condition:
     """Assumption 3.2: A is primitive (ergodic chain) and p0 is positive everywhere."""
+    check_world(world, HMM, MemoryHMM)
     primitive = is_primitive(np.asarray(world.A))
     zero = np.flatnonzero(np.asarray(world.p0) == 0).tolist()
     reasons = [] if primitive else ["no power of A is positive everywhere"]
@@ -88,6 +106,7 @@ def start_recurs(world: HMM | MemoryHMM) -> Condition:
     A state possible at time 0 and impossible at time 1 leaves no trace in `P[X_1 | x_2..]`.
     `numbers["kappa"]` is the largest factor with `kappa p0 / p1 <= 1`.
     """
+    check_world(world, HMM, MemoryHMM)
     p0, ratio = np.asarray(world.p0), start_ratio(world)
     lost = np.flatnonzero((p0 > 0) & (ratio == 0)).tolist()
     return Condition(
@@ -141,6 +160,11 @@ def covering(
     the variant in which transitions and singular values that nobody can measure do not count.
     """
     needed = (check_weights(world, mu) != 0).any(axis=0)
+    if sources is not None:
+        sources = check_indices("sources", sources, world.hidden)
+    check_real("arrow", arrow, least=0)
+    check_real("tolerance", tolerance, least=0)
+    check_whole("budget", budget, 1)
     A = np.asarray(world.A)
     support = (A > 0) & (arrow <= A)
     W = np.asarray(world.W, np.float64)

@@ -11,15 +11,17 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier
+from minicosm.adaptation.checks import check_choice, unshared
 from minicosm.adaptation.heads import TIE
 from minicosm.worlds import MemoryHMM, PosteriorTask, Supports
 from minicosm.worlds.arrays import AnyArray
 
-from ..certify import Evidence, certify
+from ..certify import Evidence, certify, explained
+from ..checks import check_sequences
 from ..theorem import Theorem
 from .assumptions import regular
 from .recoverable import Columns, check_task, columns, recoverable_states, recovery, star_states
-from .scope import check_sequences, sure_in
+from .scope import sure_in, why_empty
 
 ATTENDED = 1e-12  # a position with more weight than this is attended to
 ZERO = 1e-9  # times the scale of the head: how a score whose target is exactly zero is decided
@@ -144,8 +146,10 @@ def certify_attention(
     sequences that rule out every value in supp(mu), the head's largest output on them, and how often
     it would label them wrongly with the tolerance `1e-9 * scale` and without.
     """
-    statement = AttentionStatement(star_states(world, task.cell, star), scope == "outside")
-    return certify(world, task, classifier, statement, **how)
+    check_choice("scope", scope, ("R", "outside"))
+    states = star_states(world, task.cell, star)
+    run = certify(world, task, classifier, AttentionStatement(states, scope == "outside"), **how)
+    return run if scope == "outside" else explained(run, lambda: why_empty(world, states, **how))
 
 
 def token_chance(
@@ -236,12 +240,12 @@ def soft_attention(
     observed: Bool[np.ndarray, " T"] | None = None,
 ) -> SoftAttention:
     """The scores of attention at temperature `1 / lambda`, and of the hard head."""
-    sequences, seen = check_sequences(sequences, observed)
+    sequences, seen = check_sequences(world, sequences, observed)
     rates = np.asarray(lambdas, np.float64)
     if rates.ndim != 1 or rates.size == 0 or not (rates > 0).all():
         raise ValueError(f"lambdas are {lambdas}; give a list of positive numbers")
     with jax.enable_x64(True):
-        found = _soft_attention(world, classifier, sequences, rates, seen)
+        found = _soft_attention(unshared(world), unshared(classifier), sequences, rates, seen)
     gap, spread, hard, soft = map(np.asarray, found)
     extra = 0 if classifier.prompt is None else len(classifier.prompt)
     length = sequences.shape[1] + extra + int(classifier.placeholder)

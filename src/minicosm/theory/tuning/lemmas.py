@@ -12,13 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from minicosm.adaptation.checks import check_key, check_reals, check_whole, unshared
 from minicosm.worlds import HMM
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.hmm.draws import generator
 
+from ..checks import check_sequences
 from ..linear_algebra import RANK_TOLERANCE, rank_test
 from ..theorem import IDENTITY, Condition, Theorem
-from .assumptions import covering, first_law, nondegenerate, regular
+from .assumptions import check_world, covering, first_law, nondegenerate, regular
 
 MAX_PATHS = 2_000_000
 
@@ -28,7 +30,9 @@ def proposition_3_4(joint: Float[np.ndarray, "U V Z"]) -> Theorem:
     `P[U | Z]`, where there is one, recovers `P[Z | V]`. Values of V and Z with probability zero are
     left out. The error is the larger of the two; `details["recovery"]` is None without an inverse.
     """
-    joint = np.asarray(joint, np.float64)
+    joint = np.asarray(check_reals("joint", joint, (None, None, None), least=0), np.float64)
+    if abs(joint.sum() - 1) > 1e-8:
+        raise ValueError(f"joint sums to {joint.sum():.6g}; it must sum to 1")
     joint = joint[:, joint.sum(axis=(0, 2)) > 0][:, :, joint.sum(axis=(0, 1)) > 0]
     p_z = joint.sum(axis=(0, 1))
     p_v = joint.sum(axis=(0, 2))
@@ -64,6 +68,9 @@ def conditionally_independent_joint(
     key: PRNGKeyArray, u: int, v: int, z: int
 ) -> Float[np.ndarray, "U V Z"]:
     """A random joint `P[Z] P[U | Z] P[V | Z]` with Dirichlet(1) factors."""
+    check_key("key", key)
+    for name, size in (("u", u), ("v", v), ("z", z)):
+        check_whole(name, size, 1, 400)
     rng = generator(key)
     p_z = rng.dirichlet(np.ones(z))
     p_u = rng.dirichlet(np.ones(u), size=z).T
@@ -76,13 +83,13 @@ def claim_b1(world: HMM, sequences: Int[np.ndarray, "n T"], i: int = 1) -> Theor
 
     `r_x = Pr(X_{1:T} = x) / Pr(X_{i+1:T+i} = x)`, on all possible x.
     """
-    if i < 1:
-        raise ValueError(f"i is {i}; it must be at least 1")
-    sequences = np.asarray(sequences)
+    check_world(world)
+    i = check_whole("i", i, 1, 1000)
+    sequences, _ = check_sequences(world, sequences)
     law = np.linalg.matrix_power(np.asarray(world.A, np.float64), i) @ world.p0
     longest = sequences.shape[1] + max(i, 3)  # one program serves all i up to 3
     with jax.enable_x64(True):
-        found = _claim_b1(world, sequences, law, np.asarray(i), longest)
+        found = _claim_b1(unshared(world), sequences, law, np.asarray(i), longest)
     errors, possible = map(np.asarray, found)
     worst = float(errors[possible].max()) if possible.any() else 0.0
     return Theorem.identity("Claim B.1", worst, cases=int(possible.sum()))
@@ -142,7 +149,8 @@ def prompted_emissions(
     The last row is the fake token z~: `P[X^_1 = z~ | H_1] = u`, `P[X^_1 = z | H_1] = (1 - u) * e(z)`,
     and z~ never occurs at later positions.
     """
-    W, u = np.asarray(world.W, np.float64), np.asarray(u, np.float64)
+    check_world(world)
+    W, u = np.asarray(world.W, np.float64), np.asarray(check_reals("u", u), np.float64)
     if u.shape != (world.hidden,) or (u < 0).any() or (u > 1).any():
         raise ValueError(f"u must have shape ({world.hidden},) and entries in [0, 1]")
     return np.vstack([(1 - u) * W, u]), np.vstack([W, np.zeros_like(u)])
@@ -155,6 +163,8 @@ def lemma_c1(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, 
     `P[X^_i | X^_-i = (z~, ∅, x)_-i]`, the zero vector if that context is impossible. The error is the
     larger of the two; `details["output at impossible contexts"]` must be exactly zero.
     """
+    check_world(world)
+    sequences, _ = check_sequences(world, sequences)
     tau = _prompted_law(world, u, sequences)
     later = np.asarray(world.W, np.float64)
     total = tau.sum(axis=2, keepdims=True)
@@ -162,7 +172,7 @@ def lemma_c1(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, 
     law = np.divide(tau, total, out=np.zeros_like(tau), where=total > 0) @ later.T
     with jax.enable_x64(True):
         messages, outputs = map(
-            np.asarray, _message_passing(world, np.asarray(u, np.float64), np.asarray(sequences))
+            np.asarray, _message_passing(unshared(world), np.asarray(u, np.float64), sequences)
         )
     zero = np.abs(outputs[:, 1:][~possible])
     parts = [float(np.abs(messages - tau).max()), float(np.abs(outputs - law)[:, 1:].max())]
@@ -186,7 +196,7 @@ def _prompted_law(
     first, later = prompted_emissions(world, u)
     fake = np.broadcast_to(first[-1], (len(sequences), 1, world.hidden))
     missing = np.ones((len(sequences), 1, world.hidden))
-    seen = np.concatenate([fake, missing, later[np.asarray(sequences)]], axis=1)
+    seen = np.concatenate([fake, missing, later[sequences]], axis=1)
     return enumerate_paths(np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64), seen)
 
 
@@ -209,7 +219,8 @@ def lemma_c2(world: HMM, u: Float[np.ndarray, " H"], sequences: Int[np.ndarray, 
     `r_x = Pr(X_{1:T} = x) / Pr(X^_1 = z~, X^_{3:T+2} = x)`. Both sides by enumeration, on
     all x that are possible together with z~. Needs p0 > 0.
     """
-    sequences = np.asarray(sequences)
+    check_world(world)
+    sequences, _ = check_sequences(world, sequences)
     A, W = np.asarray(world.A, np.float64), np.asarray(world.W, np.float64)
     p0 = np.asarray(world.p0, np.float64)
     if (p0 == 0).any():
@@ -288,8 +299,10 @@ def message_form(world: HMM, rows: Float[np.ndarray, "n T H"]) -> Float[np.ndarr
 
 def equation_c1(world: HMM, sequences: Int[np.ndarray, "n T"]) -> Theorem:
     """Equation C.1: the outputs of `message_form` are the exact conditionals at every position."""
+    check_world(world)
+    sequences, _ = check_sequences(world, sequences)
     W = np.asarray(world.W, np.float64)
-    rows = W[np.asarray(sequences)]
+    rows = W[sequences]
     tau = enumerate_paths(np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64), rows)
     total = tau.sum(axis=2, keepdims=True)
     exact = np.divide(tau, total, out=np.zeros_like(tau), where=total > 0) @ W.T

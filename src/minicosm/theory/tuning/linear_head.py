@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from minicosm.adaptation import Classifier, LinearHead, accuracy, logistic_regression
+from minicosm.adaptation.checks import check_flag, check_real, check_whole, unshared
 from minicosm.worlds import HMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
@@ -25,6 +26,7 @@ from ..linear_algebra import RANK_TOLERANCE
 from ..theorem import Condition, Theorem
 from .assumptions import (
     check_weights,
+    check_world,
     first_law,
     nondegenerate,
     regular,
@@ -55,6 +57,7 @@ def theorem_3_3(world: HMM, task: PosteriorTask, *, printed: bool = True) -> The
     With `printed=False` the second is replaced by what the proof needs, `supp(p0) ⊆ supp(p1)`.
     """
     start_weights(world, task)
+    check_flag("printed", printed)
     conditions = (nondegenerate(world), regular(world) if printed else start_recurs(world))
     name = "Theorem 3.3"
     if not all(condition.holds for condition in conditions):
@@ -85,6 +88,10 @@ def observable_span(
     `b_0(z x) = A^T (e(z) * b_0(x))` and `b_0() = 1`, so the spans follow from one another without
     enumeration. They grow with the length and stop growing after at most |H| steps (`length=None`).
     """
+    check_world(world)
+    if length is not None:
+        check_whole("length", length, 1)
+    check_real("tolerance", tolerance, least=0)
     A, W = np.asarray(world.A, np.float64), np.asarray(world.W, np.float64)
     basis = np.ones((world.hidden, 1)) / np.sqrt(world.hidden)
     for _ in range(world.hidden if length is None else length):
@@ -155,7 +162,9 @@ def duplicate_emissions(world: HMM, task: PosteriorTask, length: int) -> Theorem
     independent = nondegenerate(world)
     head = pseudo_inverse_head(world, task)
     with jax.enable_x64(True):
-        found, _ = outputs_and_scores(world, task, all_sequences(world.vocab, length))
+        found, _ = outputs_and_scores(
+            unshared(world), unshared(task), all_sequences(world.vocab, length)
+        )
     outputs = np.asarray(found)
     scores = outputs[outputs.sum(axis=1) > 0] @ np.asarray(head.weights).T
     reason = "the columns of W are independent" if independent.holds else ""
@@ -196,7 +205,9 @@ def best_linear_head(
     mu = start_weights(world, task)
     sequences = sample_sequences(world, key, length, train + test)
     with jax.enable_x64(True):
-        outputs, scores = map(np.asarray, outputs_and_scores(world, task, sequences))
+        outputs, scores = map(
+            np.asarray, outputs_and_scores(unshared(world), unshared(task), sequences)
+        )
     labels = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     classes = max(2, len(mu))
     fitted = logistic_regression(outputs[:train], labels[:train], classes, ridge=ridge)

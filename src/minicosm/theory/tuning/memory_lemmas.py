@@ -14,15 +14,17 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier
+from minicosm.adaptation.checks import check_whole, unshared
 from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
 from ..certify import all_sequences
+from ..checks import check_sequences
 from ..theorem import Condition, Theorem
 from .attention_head import ATTENDED, nearly_sure, theorem_4_3, token_chance
 from .path_sums import cell_joint, others_joint, shifted_joint, token_rows
-from .recoverable import recoverable_for, recoverable_states, star_states
-from .scope import check_sequences, sure_positions
+from .recoverable import check_cell, recoverable_for, recoverable_states, star_states
+from .scope import sure_positions
 
 
 class Observed(NamedTuple):
@@ -62,10 +64,10 @@ def observe(
     sequences: Int[np.ndarray, "n T"],
 ) -> Observed:
     """Run a constructed head and exact inference on a batch of sequences."""
-    sequences, _ = check_sequences(sequences)
+    sequences, _ = check_sequences(world, sequences)
     H_star = star_states(world, cell, star)
     with jax.enable_x64(True):
-        found = _observe(world, classifier, np.asarray(cell), H_star, sequences)
+        found = _observe(unshared(world), unshared(classifier), np.asarray(cell), H_star, sequences)
     return jax.tree.map(np.asarray, found)
 
 
@@ -160,7 +162,8 @@ def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Theor
     The left side is `Pr(x with z at i) / sum_z ..` from whole sequences, the right side a sum over
     paths. The error is the larger of their distance and that of the model's output from the left.
     """
-    sequences, _ = check_sequences(sequences)
+    check_cell(world, 0)
+    sequences, _ = check_sequences(world, sequences)
     joint = cell_joint(world, others_joint(world, token_rows(world, sequences)))
     joint = joint.reshape(*joint.shape[:2], -1)  # (n, T, M N S)
     total = joint.sum(axis=2, keepdims=True)
@@ -168,7 +171,7 @@ def proposition_d1(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Theor
     flat = np.asarray(world.W, np.float64).reshape(world.vocab, -1)
     right = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) @ flat.T
     with jax.enable_x64(True):
-        left, model = map(np.asarray, _substituted(world, sequences))
+        left, model = map(np.asarray, _substituted(unshared(world), sequences))
     parts = {"expansion": worst(left - right, possible), "model": worst(model - left, possible)}
     return largest("Proposition D.1", parts, int(possible.sum()))
 
@@ -196,6 +199,8 @@ def proposition_d8(world: MemoryHMM, *, length: int = 2, shifts: int = 2) -> The
     The largest distance of the law for i = 1..shifts from that for i = 0, by sums over paths, over
     all sequences of t = `length` tokens.
     """
+    check_cell(world, 0)
+    check_whole("shifts", shifts, 1, 100)
     sequences = all_sequences(world.vocab, length)
     base = shifted_joint(world, sequences, 0)
     moved = np.stack([shifted_joint(world, sequences, i) for i in range(1, shifts + 1)])

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from minicosm.worlds import MemoryHMM
 
 from ..certify import all_sequences
+from ..checks import check_sequences
 
 MAX_PATHS = 200_000
 CHUNK = 2_000_000
@@ -20,7 +21,7 @@ def token_rows(world: MemoryHMM, sequences: Int[np.ndarray, "n T"]) -> Float[np.
     W, memory = np.asarray(world.W, np.float64), world.cell_values()
     cell, syntax = np.divmod(np.arange(world.hidden), W.shape[-1])
     lifted = W[:, memory[:, cell], cell, syntax]  # (V, C, H)
-    return lifted[np.asarray(sequences)]
+    return lifted[check_sequences(world, sequences)[0]]
 
 
 def others_joint(
@@ -75,9 +76,9 @@ def _paths(
     world: MemoryHMM, length: int, *, start: bool = False
 ) -> tuple[Int[np.ndarray, "P L"], Float[np.ndarray, " P"]]:
     """All hidden paths and their probabilities, from H_0 if `start`, else from H_1."""
-    if world.hidden**length > MAX_PATHS:
+    if length > MAX_PATHS or world.hidden**length > MAX_PATHS:
         raise ValueError(
-            f"{world.hidden} states make {world.hidden**length} paths of length {length}; "
+            f"{world.hidden} states make too many paths of length {length}; "
             f"at most {MAX_PATHS} are summed"
         )
     A, p0 = np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64)

@@ -11,9 +11,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier, SoftPrompt
+from minicosm.adaptation.checks import check_choice, check_flag
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
-from ..certify import Evidence, certify
+from ..certify import Evidence, certify, explained
 from ..theorem import Theorem
 from .assumptions import regular, start_ratio, start_recurs
 from .attention_head import (
@@ -25,9 +26,16 @@ from .attention_head import (
     token_chance,
     zero_target,
 )
-from .recoverable import check_task, columns, recoverable_for, relevant_values, star_states
+from .recoverable import (
+    check_cell,
+    check_task,
+    columns,
+    recoverable_for,
+    relevant_values,
+    star_states,
+)
 from .recoverable import stationary as stationary_start
-from .scope import sure_in
+from .scope import sure_in, why_empty
 
 Beta = Literal["safe", "printed"]
 PRINTED_BETA = -2.0
@@ -55,8 +63,8 @@ def theorem_d6(
     prompt is repaired: `u = 1(m_{j*} in M*) kappa p0 / p_1`. `star` is S*; by default the largest.
     """
     mu, cell = check_task(world, task)
-    if beta not in ("safe", "printed"):
-        raise ValueError(f"beta is {beta!r}; it must be 'safe' or 'printed'")
+    check_choice("beta", beta, ("safe", "printed"))
+    check_flag("stationary", stationary)
     found = recoverable_for(world, mu, cell, star=star)
     start = (stationary_start(world),) if stationary else (regular(world), start_recurs(world))
     conditions = (found, *start)
@@ -121,6 +129,8 @@ def memory_prompt(
 
     kappa makes the largest factor 1.
     """
+    check_cell(world, cell)
+    check_flag("repaired", repaired)
     relevant = relevant_values(world, mu)[world.cell_values()[:, cell]]
     ratio = start_ratio(world) if repaired else np.ones(world.hidden)
     u = relevant[:, None] * (ratio / ratio.max())
@@ -196,5 +206,7 @@ def certify_prompted(
     `details` compares the attended positions with I^ (sure given x) and with the sure positions of
     the modified world (given z~ and x), and reports zero targets as `certify_attention` does.
     """
-    statement = PromptStatement(star_states(world, task.cell, star), scope)
-    return certify(world, task, classifier, statement, **how)
+    check_choice("scope", scope, ("R", "wider", "outside"))
+    states = star_states(world, task.cell, star)
+    run = certify(world, task, classifier, PromptStatement(states, scope), **how)
+    return run if scope == "outside" else explained(run, lambda: why_empty(world, states, **how))

@@ -21,14 +21,24 @@ from jaxtyping import Array, Float, Int
 from scipy.optimize import linprog
 
 from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
+from minicosm.adaptation.checks import check_reals, unshared
 from minicosm.worlds import HMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.hmm.chain import log_likelihood
 
 from ..certify import Evidence, certify
+from ..checks import check_sequences
 from ..linear_algebra import RANK_TOLERANCE
 from ..theorem import Condition, Theorem
-from .assumptions import SEARCH_BUDGET, check_weights, covering, first_law, regular, start_weights
+from .assumptions import (
+    SEARCH_BUDGET,
+    check_weights,
+    check_world,
+    covering,
+    first_law,
+    regular,
+    start_weights,
+)
 
 
 def statement_3_6(
@@ -87,11 +97,23 @@ def theorem_3_6(
     return Theorem(name, conditions, construction=classifier, check=check)
 
 
+def prompt_rows(world: HMM, rows: Any) -> Float[np.ndarray, "k H"]:
+    """The rows of a prompt for the exact model of a world: nonnegative and as wide as it has states."""
+    check_world(world)
+    found = np.atleast_2d(np.asarray(check_reals("rows", rows, least=0), np.float64))
+    if found.ndim != 2 or found.shape[1] != world.hidden or not len(found):
+        raise ValueError(
+            f"rows have shape {np.shape(rows)}; a prompt has nonnegative rows of width {world.hidden}"
+        )
+    return found
+
+
 def reached(world: HMM, rows: Float[np.ndarray, "*k H"]) -> Float[np.ndarray, " H"]:
     """`c = A (u_k * A (u_{k-1} * ... A (u_1 * p1)))`: what a prompt leaves of the placeholder's law."""
+    rows = prompt_rows(world, rows)
     A = np.asarray(world.A, np.float64)
     law = first_law(world)
-    for u in np.atleast_2d(np.asarray(rows, np.float64)):
+    for u in rows:
         law = A @ (u * law)
     return law
 
@@ -201,9 +223,7 @@ def shorter_prompt(world: HMM, rows: Float[np.ndarray, "k H"]) -> Float[np.ndarr
     `u = w / p1` (scaled into [0, 1]) leaves the same c, up to a factor that normalisation removes.
     Needs p1 > 0 where w > 0.
     """
-    rows = np.atleast_2d(np.asarray(rows, np.float64))
-    if rows.shape[1] != world.hidden or (rows < 0).any():
-        raise ValueError(f"the prompt must hold nonnegative rows of width {world.hidden}")
+    rows = prompt_rows(world, rows)
     p1 = first_law(world)
     before = p1 if len(rows) == 1 else reached(world, rows[:-1])
     w = rows[-1] * before
@@ -219,10 +239,13 @@ def prompt_length_is_irrelevant(
 ) -> Theorem:
     """For the exact model every prompt of k rows equals one of a single row: the largest difference of
     its outputs under `rows` and under `shorter_prompt`, which is the construction."""
+    sequences, _ = check_sequences(world, sequences)
     row = shorter_prompt(world, rows)
     with jax.enable_x64(True):
-        long = _prompted(world, SoftPrompt(np.atleast_2d(rows).astype(np.float64)), sequences)
-        short = _prompted(world, SoftPrompt(row[None]), sequences)
+        long = _prompted(
+            unshared(world), SoftPrompt(np.atleast_2d(rows).astype(np.float64)), sequences
+        )
+        short = _prompted(unshared(world), SoftPrompt(row[None]), sequences)
         error = float(jnp.max(jnp.abs(long - short)))
     found = Theorem.identity("Prompt length", error, cases=len(sequences))
     return replace(found, construction=row)

@@ -14,15 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from minicosm.adaptation.checks import check_reals, unshared
 from minicosm.worlds import MemoryHMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
+from ..checks import check_sequences
 from ..theorem import Theorem
 from .memory_lemmas import Observed, constructed, key_errors, largest, observe, worst
 from .path_sums import cell_joint, others_joint, token_rows
 from .prompt_attention import Beta, theorem_d6
-from .recoverable import relevant_values
-from .scope import check_sequences
+from .recoverable import check_cell, relevant_values
 
 Tokens = Int[np.ndarray, "n T"]
 
@@ -35,8 +36,9 @@ def lemma_d7(world: MemoryHMM, u: Float[np.ndarray, "C H"], sequences: Tokens) -
     two errors, that of Gbar_1 against `P[X_1 | ..]` of the unmodified emissions, the number of
     impossible contexts, and how many outputs there are not exactly zero.
     """
-    sequences, _ = check_sequences(sequences)
-    u = np.asarray(u, np.float64)
+    check_cell(world, 0)
+    sequences, _ = check_sequences(world, sequences)
+    u = np.asarray(check_reals("u", u), np.float64)
     if u.shape != (world.configurations, world.hidden) or (u < 0).any() or (u > 1).any():
         shape = (world.configurations, world.hidden)
         raise ValueError(f"u has shape {u.shape}; it must have shape {shape} and entries in [0, 1]")
@@ -49,7 +51,7 @@ def lemma_d7(world: MemoryHMM, u: Float[np.ndarray, "C H"], sequences: Tokens) -
     flat = np.asarray(world.W, np.float64).reshape(world.vocab, -1)
     laws = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) @ flat.T
     with jax.enable_x64(True):
-        tau, outputs = map(np.asarray, _prompted(world, u.reshape(1, -1), sequences))
+        tau, outputs = map(np.asarray, _prompted(unshared(world), u.reshape(1, -1), sequences))
     everywhere = np.ones(possible.shape, bool)
     later = np.broadcast_to(np.arange(possible.shape[1]) > 0, possible.shape)
     parts = {

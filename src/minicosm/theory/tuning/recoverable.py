@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from minicosm.adaptation.checks import check_indices, check_real, check_reals, check_whole
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
 from ..linear_algebra import RANK_TOLERANCE, rank_test
@@ -73,6 +74,8 @@ def recoverable_for(
     For several classes M* is the union of the rows' supports. The residuals have a row per value in
     M* (`numbers["values"]`), since the other columns of j* play no part.
     """
+    check_cell(world, cell)
+    relevant_values(world, mu)
     number = "4.5" if world.cells == 1 else "D.5"
     name = f"Assumption {number} (recoverable states for the task)"
     which = columns(world, cell, mu)
@@ -88,6 +91,8 @@ def _recoverable(
     tolerance: float,
     coloop: float,
 ) -> Condition:
+    check_real("tolerance", tolerance, least=0)
+    check_real("coloop", coloop, least=0)
     matrix = np.asarray(world.W, np.float64)[:, which.kept]
     _, sigma, right = np.linalg.svd(matrix, full_matrices=False)
     rank = int((sigma > tolerance * sigma[0]).sum()) if sigma.size else 0
@@ -97,7 +102,7 @@ def _recoverable(
     residuals = residuals[:, cell]
     free = np.abs(residuals) < coloop
     largest = tuple(np.flatnonzero((free | ~which.own).all(axis=0)).tolist())
-    chosen = largest if star is None else tuple(sorted({int(s) for s in star}))
+    chosen = largest if star is None else check_indices("star", star, world.W.shape[-1])
     star_states(world, cell, chosen)  # raises for syntax states that do not exist
     numbers = {
         "columns": matrix.shape[1],
@@ -172,6 +177,7 @@ def recovery(
 
 def stationary(world: MemoryHMM, *, tolerance: float = STATIONARY) -> Condition:
     """Assumption 4.4: `||A p0 - p0||_1 < tolerance`, A primitive and p0 > 0."""
+    check_real("tolerance", tolerance, least=0)
     base = regular(world)
     A, p0 = np.asarray(world.A, np.float64), np.asarray(world.p0, np.float64)
     off = float(np.abs(A @ p0 - p0).sum())
@@ -193,6 +199,7 @@ def check_cell(world: MemoryHMM, cell: int) -> None:
         raise ValueError(f"the world is a {type(world).__name__}; this needs a MemoryHMM")
     if world.W.ndim != 4:
         raise ValueError("the world is a stack; give one world at a time")
+    check_whole("cell", cell)
     if not 0 <= cell < world.cells:
         raise ValueError(f"the cell is {cell}; this world has cells 0..{world.cells - 1}")
 
@@ -210,8 +217,8 @@ def check_task(world: MemoryHMM, task: PosteriorTask) -> tuple[Float[np.ndarray,
 
 def relevant_values(world: MemoryHMM, mu: Any) -> Bool[np.ndarray, " M"]:
     """M* = supp(mu), over all rows."""
-    mu = np.asarray(mu, np.float64)
-    if mu.ndim not in (1, 2) or mu.shape[-1] != world.values:
+    mu = np.asarray(check_reals("mu", mu), np.float64)
+    if mu.ndim not in (1, 2) or mu.shape[-1] != world.values or 0 in mu.shape:
         raise ValueError(f"mu has shape {mu.shape}; a cell has {world.values} values")
     return (mu != 0).reshape(-1, world.values).any(axis=0)
 

@@ -1,6 +1,6 @@
 """The set R of sequences that the memory theorems speak about (4.3), decided on truth values."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,8 +9,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import SoftPrompt
+from minicosm.adaptation.checks import unshared
 from minicosm.worlds import MemoryHMM, Supports
 from minicosm.worlds.arrays import AnyArray
+
+from ..checks import check_sequences
 
 
 class Scope(NamedTuple):
@@ -32,9 +35,9 @@ def in_scope(
 
     `star` is the mask of H*, see `star_states`.
     """
-    sequences, seen = check_sequences(sequences, observed)
+    sequences, seen = check_sequences(world, sequences, observed)
     with jax.enable_x64(True):
-        found = _scope(world, sequences, jnp.asarray(star), seen)
+        found = _scope(unshared(world), sequences, jnp.asarray(star), seen)
     possible, sure = map(np.asarray, found)
     return Scope(possible & sure.any(axis=1), sure & possible[:, None], possible)
 
@@ -52,22 +55,43 @@ def in_wider_scope(
 
     `sure` has a column for the prompt, which is never sure.
     """
-    sequences, seen = check_sequences(sequences, observed)
+    sequences, seen = check_sequences(world, sequences, observed)
     with jax.enable_x64(True):
-        found = _prompted_scope(world, prompt, sequences, jnp.asarray(star), seen)
+        found = _prompted_scope(
+            unshared(world), unshared(prompt), sequences, jnp.asarray(star), seen
+        )
     possible, prompted, sure = map(np.asarray, found)
     return Scope(possible & (sure.any(axis=1) | ~prompted), sure & possible[:, None], possible)
 
 
-def check_sequences(
-    sequences: Int[np.ndarray, "n T"], observed: Bool[np.ndarray, " T"] | None = None
-) -> tuple[Int[np.ndarray, "n T"], Bool[np.ndarray, " T"]]:
-    """Sequences as rows, and which positions are observed (default: all)."""
-    sequences = np.asarray(sequences)
-    if sequences.ndim != 2 or 0 in sequences.shape:
-        raise ValueError(f"sequences have shape {sequences.shape}; they must have shape (n, T)")
-    seen = np.ones(sequences.shape[1], bool) if observed is None else np.asarray(observed)
-    return sequences, seen
+def why_empty(
+    world: MemoryHMM,
+    star: Bool[np.ndarray, " H"],
+    *,
+    length: int | None = None,
+    sequences: Any = None,
+    **_: Any,
+) -> str:
+    """Why R has no sequence: what the other tokens leave possible at a position, in one example.
+
+    The arguments are those of `certify`, of which the length is read.
+    """
+    length = len(sequences[0]) if length is None else length
+    with jax.enable_x64(True):
+        tokens = np.asarray(world.sample(jax.random.key(0), length).tokens)
+        others = np.asarray(world.supports(world.embed(tokens)).others)
+    possible = np.asarray(others.reshape(length, -1, world.hidden).any(axis=1))
+    outside = np.where(possible.any(axis=1), (possible & ~star).sum(axis=1), world.hidden + 1)
+    at = int(outside.argmin())
+    left = np.flatnonzero(possible[at] & ~star).tolist()
+    reason = (
+        "R is empty here: it holds the possible x with a position i whose state is sure to be in H* = "
+        f"{np.flatnonzero(star).tolist()} given the other tokens; in x = {tokens.tolist()}, say, the "
+        f"surest is i = {at + 1}, where the states {left} remain possible"
+    )
+    if (np.asarray(world.A) > 0).all():
+        reason += " (A has no zero, so every state can follow every other and none is ever sure)"
+    return reason
 
 
 def sure_positions(

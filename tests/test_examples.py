@@ -1,0 +1,30 @@
+"""Every example runs, is short, and prints what it shows."""
+
+import ast
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+SHOWN = {
+    "posterior_of_an_hmm": "log probability of the four that are seen",
+    "pretrain_save_compare": "nats above the best possible loss",
+    "tune_head_and_prompt": "behind a tuned prompt",
+    "theorem_and_broken_assumption": "does not apply: W has rank 4 and 8 columns",
+    "ising_block_dynamics": "blocks of 5: Poincaré constant   1.00, 1 steps",
+    "dyck_transformer": "Theorem 2.2.1, sufficiency holds",
+}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_short_and_says_what_it_shows(path):
+    lines = path.read_text().splitlines()
+    assert len(lines) <= 30 and ast.get_docstring(ast.parse(path.read_text()))
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_example_runs(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    runpy.run_path(str(EXAMPLES[0].parent / f"{name}.py"), run_name="__main__")
+    assert SHOWN[name] in capsys.readouterr().out
