@@ -248,7 +248,7 @@ CALLS = [
     Call(TABLE.sample, key=key(), length=count(2, allows="None")),
     Call(
         TABLE.conditionals,
-        tokens=tokens([0, 1], allows="tokens far outside"),
+        tokens=tokens([0, 1], allows="tokens far outside", names="observed"),
         observed=array([True, False], allows="None"),
     ),
     Call(MaskLaw.uniform, length=count(3), k=count(1)),
