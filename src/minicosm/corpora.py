@@ -13,6 +13,8 @@ from tyro.conf import arg, subcommand
 from minicosm import __version__
 from minicosm.lab.claims import LabError
 
+MAX_LENGTH = 2**26
+
 
 @dataclass(kw_only=True)
 class Corpus:
@@ -36,6 +38,8 @@ class Corpus:
         for name, value in (("length", self.length), ("count", self.count)):
             if value < 1:
                 raise LabError(f"{name} is {value}; it must be at least 1.")
+        if self.length > MAX_LENGTH:
+            raise LabError(f"length is {self.length}; it must be at most {MAX_LENGTH}.")
         import jax
 
         from minicosm import worlds

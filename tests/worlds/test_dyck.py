@@ -499,7 +499,7 @@ BAD = {
     "depth is 0; it must be a whole number of at least 1": lambda: Dyck(2, 0),
     "open_probability is 1.5; it must lie in [0, 1]": lambda: Dyck(2, 4, 1.5),
     "open_probability is nan; it must lie in [0, 1]": lambda: Dyck(2, 4, float("nan")),
-    "open_probability is half; it must lie in [0, 1]": lambda: Dyck(2, 4, "half"),
+    "open_probability is 'half'; it must lie in [0, 1]": lambda: Dyck(2, 4, "half"),
     "open_probability[1] is 2; it must lie in [0, 1]": lambda: Dyck(2, 2, [1, 2, 0]),
     "open_probability[0] is 0.5; it must be 1, nothing is open to be closed": lambda: Dyck(
         2, 2, [0.5, 0.5, 0]

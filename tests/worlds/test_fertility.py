@@ -93,7 +93,7 @@ def test_phrase_lengths_in_float32_are_kept_as_they_are():
         (lambda: Fertility((0.5, 0.4)), "sums to 0.9"),
         (lambda: Fertility((0.5, 0.5 + 1e-7)), r"q sums to 1 \+ 1.0e-07"),
         (lambda: Fertility((0.5, 0.5)).posterior(3, 4.5), "target_length is 4.5; .* whole number"),
-        (lambda: Fertility((1.0,), swap=2), "must be a probability"),
+        (lambda: Fertility((1.0,), swap=2), "swap is 2; it must be a number in"),
         (lambda: Fertility((1.0,), shortest=5, longest=4), "at most longest"),
         (lambda: Fertility((1.0,), source_vocab=3), "need more"),
         (lambda: Fertility((0.5, 0.5)).posterior(3, 7), "probability zero"),

@@ -128,7 +128,10 @@ def test_a_law_in_float32_is_kept_as_it_is():
         (lambda: Joint.of_world(object(), 2), "the world has type object; it must have `vocab`"),
         (lambda: Joint(np.ones(1), 2, 15), r"2\^15 sequences; at most 16384"),
         (lambda: Joint.from_weights(np.array([np.nan, 0]), 2, 1), "no NaN"),
-        (lambda: two_bits()[0].number(np.array([0, 2])), "between 0 and 1"),
+        (
+            lambda: two_bits()[0].number(np.array([0, 2])),
+            r"tokens\[1\] is 2; it must lie in 0\.\.1",
+        ),
         (lambda: two_bits()[0].conditional(np.array([0, 0]), np.array([1, 0])), "must be boolean"),
         (lambda: two_islands(1.0), "strictly between"),
         (

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 AnyArray = jax.Array | np.ndarray
 Scalar = int | Int[AnyArray, ""]
@@ -26,7 +26,7 @@ def is_concrete(*arrays: Any) -> bool:
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """`value` as a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+        raise ValueError(f"{name} is {short(value)}; it must be a whole number of at least {least}")
     return int(value)
 
 
@@ -34,6 +34,8 @@ def check_positive(name: str, value: Any) -> None:
     """Raise unless `value` is a positive finite number (values under a trace are trusted)."""
     if is_concrete(value) and not (_is_real(value) and np.isfinite(float(value)) and value > 0):
         raise ValueError(f"{name} is {short(value)}; it must be a positive number")
+    if isinstance(value, int) and value > 2**53:
+        raise ValueError(f"{name} is {value}; whole numbers beyond 2^53 are no exact floats")
 
 
 def _is_real(value: Any) -> bool:
@@ -125,6 +127,8 @@ def check_whole_numbers(
 ) -> Int[AnyArray, "*shape"]:
     """`value` as an array of whole numbers in low..high (None in `shape`: any size)."""
     array = numeric(name, value)
+    if isinstance(value, list | tuple) and array.size == 0:  # an empty list has no kind of its own
+        array = np.zeros(array.shape, int)
     if not jnp.issubdtype(array.dtype, jnp.integer):
         raise ValueError(f"{name} has dtype {array.dtype}; it must hold whole numbers")
     check_shape(name, array, shape)
@@ -138,9 +142,7 @@ def check_whole_numbers(
     return array
 
 
-def check_reals(
-    name: str, value: Any, shape: Sequence[int | None] | None = None
-) -> Float[AnyArray, "*shape"]:
+def check_reals(name: str, value: Any, shape: Sequence[int | None] | None = None) -> AnyArray:
     """`value` as an array of finite real numbers (None in `shape`: any size)."""
     array = numeric(name, value)
     check_shape(name, array, shape)
@@ -190,6 +192,8 @@ def short(value: Any, most: int = 60) -> str:
     """`repr` in one line of at most `most` characters."""
     if isinstance(value, AnyArray) and np.ndim(value) > 0:
         return f"an array of shape {value.shape} and dtype {value.dtype}"
+    if isinstance(value, np.generic):
+        value = value.item()
     text = " ".join(repr(value).split())
     return text if len(text) <= most else f"{text[: most - 3]}..."
 

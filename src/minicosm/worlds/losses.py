@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 from scipy import stats
 
-from .arrays import check_count
+from .arrays import check_count, check_key, check_kind, check_length, check_number, check_size
 from .world import MaskedWorld, World
 
 
@@ -26,8 +26,8 @@ def entropy_rate(
     world: World, key: PRNGKeyArray, *, length: int = 256, count: int = 256
 ) -> Interval:
     """`E[-log P(X_{1:T})] / T` in nats per token: the optimal causal loss at length T."""
-    check_count("length", length)
-    check_count("count", count, least=2)
+    _check(world, key, length, count)
+    check_kind("world", world, World, "a world, with `vocab`, `sample` and `log_prob`")
     return _interval(_causal(world, jax.random.split(key, count), length))
 
 
@@ -52,9 +52,9 @@ def masked_loss(
     `max(1, round(rate * length))` uniformly chosen positions of each sequence are masked and
     marginalised together.
     """
-    check_count("length", length)
-    check_count("count", count, least=2)
-    if not 0 < rate <= 1:
+    _check(world, key, length, count)
+    check_kind("world", world, MaskedWorld, "a world that has `conditionals`")
+    if check_number("rate", rate, 0, 1) == 0:
         raise ValueError(f"rate is {rate}; it must lie in (0, 1]")
     masked = max(1, round(rate * length))
     return _interval(_masked(world, jax.random.split(key, count), length, masked))
@@ -73,6 +73,13 @@ def _masked(
         return -jnp.mean(jnp.log(law[hidden, tokens[hidden]]))
 
     return jax.vmap(one)(keys)
+
+
+def _check(world: Any, key: Any, length: Any, count: Any) -> None:
+    check_key(key)
+    check_length(length)
+    check_count("count", count, least=2)
+    check_size(f"count = {count} sequences of {length} tokens", count * length)
 
 
 def _interval(losses: Float[Any, " n"]) -> Interval:

@@ -9,7 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ..arrays import AnyArray, Scalar, check_count, check_distribution, check_size, parameter
+from ..arrays import (
+    AnyArray,
+    Scalar,
+    check_choice,
+    check_count,
+    check_distribution,
+    check_flag,
+    check_key,
+    check_kind,
+    check_length,
+    check_size,
+    parameter,
+    short,
+)
 from . import strings
 from .dyck import Dyck, DyckSample
 
@@ -49,16 +62,21 @@ class CompleteDyck(eqx.Module):
         closing: Literal["conditioned", "forced"] = "conditioned",
     ):
         """One or several even lengths; equally likely by default."""
-        sizes = [lengths] if isinstance(lengths, int | np.integer) else list(lengths)
-        if not sizes:
+        check_kind("world", world, Dyck, "a Dyck world")
+        sizes = [lengths] if isinstance(lengths, int | np.integer) else lengths
+        if not isinstance(sizes, list | tuple | range | np.ndarray) or (
+            isinstance(sizes, np.ndarray) and sizes.ndim != 1
+        ):
+            raise ValueError(f"lengths are {short(lengths)}; give one or a list of whole numbers")
+        if not len(sizes):
             raise ValueError("lengths are empty; give at least one")
+        sizes = list(sizes)
         for n in sizes:
-            if check_count("length", n) % 2:
+            if check_length(n, 2**16, "a length among lengths") % 2:
                 raise ValueError(f"no complete string has length {n}; it must be even")
             if sizes.count(n) > 1:
                 raise ValueError(f"lengths hold {n} more than once")
-        if closing not in ("conditioned", "forced"):
-            raise ValueError(f"closing is {closing!r}; it must be 'conditioned' or 'forced'")
+        check_choice("closing", closing, ("conditioned", "forced"))
         if closing == "conditioned":
             world._check_end(sizes, complete=True)
         if length_probabilities is None:
@@ -93,8 +111,9 @@ class CompleteDyck(eqx.Module):
     def sample(self, key: PRNGKeyArray, length: int | None = None) -> DyckSample:
         """Draw a length and a string, padded to the longest; or a string of one of the lengths."""
         moves = self._moves()
+        check_key(key)
         if length is not None:
-            if length not in self.lengths:
+            if check_count("length", length) not in self.lengths:
                 raise ValueError(f"length is {length}; it must be one of {list(self.lengths)}")
             moves = strings.Moves(*(law[: length + 1] for law in moves))
             return self.world._draw(key, moves, length)
@@ -130,6 +149,7 @@ class CompleteDyck(eqx.Module):
         `P(n | X_{1:i})` is proportional to `P(n) P(X_{1:i} | n)` over n > i; the laws given n are
         mixed by it. Rows after an impossible prefix or a certain end are -inf.
         """
+        check_flag("start", start)
         table = self._table()
         states = self.world._states(tokens, table)
         moves, weights = self._given_length(states, self.world._tokens(tokens))
@@ -225,6 +245,7 @@ class CompleteDyck(eqx.Module):
         For the conditioned law `P(n | X_{1:i})` depends on i and the depth alone, so it is a sum over
         these; so is that of the forced law for one length. For several it is not, and this refuses.
         """
+        check_choice("kind", kind, ("cross_entropy", "squared"))
         if self.closing == "forced" and len(self.lengths) > 1:
             raise ValueError(
                 f"the forced law has {len(self.lengths)} lengths; its optimal loss is exact for one"

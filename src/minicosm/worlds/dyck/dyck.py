@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from ..arrays import (
     AnyArray,
     Scalar,
+    check_choice,
     check_count,
     check_distribution,
     check_flag,
@@ -84,8 +85,8 @@ class Dyck(eqx.Module):
         type_probabilities: Any = None,
     ):
         """`open_probability` is q, or all of p(0), ..., p(D); types are equally likely by default."""
-        check_count("types", types)
-        check_count("depth", depth)
+        check_length(types, 2**12, "types")
+        check_length(depth, 2**16, "depth")
         self.opening = opening_law(open_probability, depth)
         self.closing = 1 - self.opening
         if type_probabilities is None:
@@ -96,7 +97,7 @@ class Dyck(eqx.Module):
     @classmethod
     def uniform(cls, types: int = 2, depth: int = 4) -> "Dyck":
         """Every token that may come next is equally likely: q = k / (k + 1)."""
-        return cls(types, depth, check_count("types", types) / (types + 1))
+        return cls(types, depth, check_length(types, 2**12, "types") / (types + 1))
 
     @property
     def types(self) -> int:
@@ -134,7 +135,8 @@ class Dyck(eqx.Module):
         With `shortest`, the number of tokens is drawn first, uniformly from shortest..length, and
         the rest is padding.
         """
-        check_count("length", length)
+        check_key(key)
+        check_length(length)
         least = length if shortest is None else check_count("shortest", shortest)
         if least > length:
             raise ValueError(f"shortest is {least}; it must be at most the length {length}")
@@ -301,7 +303,8 @@ class Dyck(eqx.Module):
 
     def depth_marginals(self, length: int) -> Float[np.ndarray, "rows levels"]:
         """`[i, d] = P(the depth after i tokens is d)` for i = 0..length."""
-        check_count("length", length)
+        check_length(length)
+        check_size(f"laws of length = {length}", length * (self.depth + 1))
         A = self._chain()
         laws = np.zeros((length + 1, self.depth + 1))
         laws[0, 0] = 1
@@ -311,7 +314,8 @@ class Dyck(eqx.Module):
 
     def count(self, length: int, *, complete: bool = False) -> int:
         """How many strings of this length the language has: prefixes, or complete strings."""
-        check_count("length", length)
+        check_length(length, 2**16)
+        check_flag("complete", complete)
         counts = [1] + [0] * self.depth
         for _ in range(length):
             up = [0, *(self.types * c for c in counts[:-1])]
@@ -327,6 +331,7 @@ class Dyck(eqx.Module):
         "cross_entropy": `-log P`, in nats. "squared": the squared distance of a vector of
         probabilities to the one-hot token, at best `1 - sum_x P(x)^2`.
         """
+        check_choice("kind", kind, ("cross_entropy", "squared"))
         losses = self._least_losses(np.asarray(self.opening, np.float64), kind)
         return float(np.mean(self.depth_marginals(length)[:-1] @ losses))
 
@@ -354,7 +359,7 @@ class Dyck(eqx.Module):
         if length is None:
             law = stationary_law(self._chain())
         else:
-            self._check_end([check_count("length", length)], complete=False)
+            self._check_end([check_length(length)], complete=False)
             law = self.depth_marginals(length)[length - 2]
         opening = np.asarray(self.opening, np.float64)
         closed = (self._chain() @ law) @ (1 - opening)

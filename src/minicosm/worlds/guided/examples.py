@@ -1,14 +1,24 @@
 """Small worlds of guided generation in which every value is known, and verifiers that are wrong."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from ..arrays import check_count, check_positive
+from ..arrays import (
+    check_count,
+    check_kind,
+    check_length,
+    check_number,
+    check_positive,
+    check_size,
+    check_whole_numbers,
+)
 from ..hmm.draws import generator
-from .world import GuidedWorld, log_truth, tree_world
+from .world import GuidedWorld, check_tree, log_truth, tree_world
 
+MOST_TOKENS = 2**20
 Table = Float[np.ndarray, "levels S"]
 
 
@@ -17,7 +27,15 @@ def _fair(step: np.ndarray, log_tilt: np.ndarray) -> GuidedWorld:
 
 
 def _every_level(rows: Sequence[Sequence[int]], horizon: int) -> np.ndarray:
-    return np.repeat(np.array(rows, np.int32)[None], check_count("horizon", horizon), axis=0)
+    return np.repeat(np.array(rows, np.int32)[None], _horizon(horizon), axis=0)
+
+
+def _horizon(horizon: Any) -> int:
+    return check_length(horizon, MOST_TOKENS, "horizon")
+
+
+def _world(world: Any) -> GuidedWorld:
+    return check_kind("world", world, GuidedWorld, "a GuidedWorld")
 
 
 def secret_parity(secret: Sequence[int]) -> GuidedWorld:
@@ -26,9 +44,7 @@ def secret_parity(secret: Sequence[int]) -> GuidedWorld:
 
     Exactly one string of A has positive probability. State: 2 (the secret is missed) + parity.
     """
-    bits = np.asarray(secret, int).reshape(-1)
-    if not np.isin(bits, (0, 1)).all():
-        raise ValueError(f"secret is {list(secret)}; it must consist of zeros and ones")
+    bits = np.asarray(check_whole_numbers("secret", secret, 0, 1, (None,)))
     horizon = len(bits) + 1
     states = np.arange(4)
     missed, parity = states // 2, states % 2
@@ -59,9 +75,11 @@ def biased_coin(horizon: int) -> GuidedWorld:
 
 def biased_coin_table(world: GuidedWorld, bias: float) -> Table:
     """`1 + bias` after a one, `1 - bias` after a zero; exact at the leaves and the root."""
-    if not 0 <= bias < 1:
+    if check_number("bias", bias, 0, 1) == 1:
         raise ValueError(f"bias is {bias}; it must be at least 0 and less than 1")
-    table = world.log_values()
+    table = _world(world).log_values()
+    if world.states != 2:
+        raise ValueError(f"world has {world.states} states; it must be a `biased_coin`")
     table[1:-1] = np.log([1 - bias, 1 + bias])
     return table
 
@@ -73,7 +91,7 @@ def delayed_value(horizon: int, weight: float) -> GuidedWorld:
     State: 2 (ones before the last token) + the last token, so that a verifier can be one step late.
     """
     check_positive("weight", weight)
-    counts = np.arange(check_count("horizon", horizon))[:, None]
+    counts = np.arange(check_length(horizon, 2**12, "horizon"))[:, None]
     last = np.arange(2)[None]
     ahead = np.minimum(counts + last, horizon - 1)
     step = np.stack([2 * ahead, 2 * ahead + 1], axis=-1).reshape(-1, 2).astype(np.int32)
@@ -84,7 +102,8 @@ def delayed_value(horizon: int, weight: float) -> GuidedWorld:
 
 def delayed_table(world: GuidedWorld, weight: float) -> Table:
     """The value of the prefix without its last token; exact at the leaves."""
-    table = world.log_values()
+    table = _world(world).log_values()
+    check_positive("weight", weight)
     horizon, mean = world.horizon, np.log((1 + weight) / 2)
     before = np.arange(world.states) // 2
     for h in range(1, horizon):
@@ -98,15 +117,16 @@ def lagged_error(
     """Bits of which number `position` is one, which is bad, with probability `chance` < 1/2, the others
     with probability `other`; A: it is not bad. The verifier notices `lag` tokens later. State: is it bad.
     """
-    check_count("horizon", horizon)
+    _horizon(horizon)
     if not 1 <= check_count("position", position) <= horizon:
         raise ValueError(f"position is {position}; it must be at most the horizon, {horizon}")
     check_count("lag", lag, 0)
-    if not 0 <= chance < 0.5:
+    check_number("other", other, 0, 1)
+    if check_number("chance", chance, 0, 0.5) == 0.5:
         raise ValueError(f"chance is {chance}; it must be at least 0 and less than 1/2")
     step = _every_level([[0, 0], [1, 1]], horizon)
     step[position - 1] = [[0, 1], [0, 1]]
-    base = np.tile([1 - other, other], (horizon, 2, 1))
+    base = np.tile(np.array([1 - other, other], float), (horizon, 2, 1))
     base[position - 1] = [1 - chance, chance]
     noticed = np.ones((horizon + 1, 2), bool)
     noticed[position + lag :, 1] = False
@@ -123,9 +143,12 @@ def random_tree(
 ) -> GuidedWorld:
     """Random laws after every prefix and a random tilt, each entry zero with the given probability
     (of every law at least one token is left)."""
+    check_tree(check_count("vocab", vocab), check_count("horizon", horizon))
+    check_number("zero_laws", zero_laws, 0, 1)
+    check_number("zero_tilts", zero_tilts, 0, 1)
     laws, rng = [], generator(key)
-    for h in range(check_count("horizon", horizon)):
-        law = rng.dirichlet(np.ones(check_count("vocab", vocab)), size=vocab**h)
+    for h in range(horizon):
+        law = rng.dirichlet(np.ones(vocab), size=vocab**h)
         keep = rng.random(law.shape) >= zero_laws
         keep[np.arange(len(law)), rng.integers(vocab, size=len(law))] = True
         law = np.where(keep, np.maximum(law, 1e-3), 0)
@@ -137,7 +160,8 @@ def random_tree(
 
 def coin_flip_tree(key: PRNGKeyArray, horizon: int, vocab: int = 2) -> GuidedWorld:
     """A uniform base law; every leaf has tilt 0.01 or 1.01, by a coin flip."""
-    laws = [np.full((vocab**h, vocab), 1 / vocab) for h in range(check_count("horizon", horizon))]
+    check_tree(check_count("vocab", vocab), check_count("horizon", horizon))
+    laws = [np.full((vocab**h, vocab), 1 / vocab) for h in range(horizon)]
     return tree_world(laws, np.log(0.01 + generator(key).integers(2, size=vocab**horizon)))
 
 
@@ -152,15 +176,13 @@ def noisy_table(
     lognormal with mean one and log-deviation sigma. Unfold the world first for errors per prefix."""
     if (kappa is None) == (sigma is None):
         raise ValueError("give either kappa or sigma, and not both")
-    table, rng = world.log_values(), generator(key)
+    table, rng = _world(world).log_values(), generator(key)
     inner = table[1:-1]
     if kappa is not None:
-        if kappa < 1:
-            raise ValueError(f"kappa is {kappa}; it must be at least 1")
+        kappa = float(check_number("kappa", kappa, least=1))
         inner += rng.uniform(-1, 1, size=inner.shape) * np.log(kappa)
     elif sigma is not None:
-        if sigma < 0:
-            raise ValueError(f"sigma is {sigma}; it must not be negative")
+        sigma = float(check_number("sigma", sigma, least=0))
         inner += sigma * rng.normal(size=inner.shape) - sigma**2 / 2
     return table
 
@@ -168,8 +190,8 @@ def noisy_table(
 def monte_carlo_table(world: GuidedWorld, key: PRNGKeyArray, rollouts: int) -> Table:
     """`(sum of tau over base rollouts through the state + Z) / (their number + 1)` at levels 1..H-1; exact
     at the leaves. Unfold the world first for one estimate per prefix."""
-    check_count("rollouts", rollouts)
-    table, rng = world.log_values(), generator(key)
+    check_size(f"rollouts = {rollouts}", check_count("rollouts", rollouts))
+    table, rng = _world(world).log_values(), generator(key)
     state = np.zeros(rollouts, np.int64)
     path = []
     for h in range(world.horizon):

@@ -7,9 +7,11 @@ from math import inf, log2
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from ..arrays import check_count
+from ..arrays import check_count, check_kind, check_length, check_reals
 from ..hmm.draws import generator
 from .world import GuidedWorld
+
+MOST_WEIGHTS = 4096
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class Knapsack:
     target: int
 
     def __post_init__(self) -> None:
+        check_kind("weights", self.weights, tuple, "a tuple of whole numbers")
         if not self.weights:
             raise ValueError("weights are empty; give at least one")
         for i, weight in enumerate(self.weights):
@@ -31,7 +34,9 @@ class Knapsack:
     def random(cls, key: PRNGKeyArray, size: int, largest: int) -> "Knapsack":
         """Uniform weights up to `largest`; the target is the weight of a random choice."""
         rng = generator(key)
-        weights = [int(w) for w in rng.integers(0, largest + 1, size=check_count("size", size))]
+        check_length(size, MOST_WEIGHTS, "size")
+        check_length(largest, 2**62, "largest")
+        weights = [int(w) for w in rng.integers(0, largest + 1, size=size)]
         return cls(tuple(weights), sum(w for w in weights if rng.random() < 0.5))
 
     @classmethod
@@ -39,8 +44,9 @@ class Knapsack:
         """Every weight exceeds the sum of those before by 1..`step`, so solutions are unique."""
         weights: list[int] = []
         rng = generator(key)
-        for _ in range(check_count("size", size)):
-            weights.append(sum(weights) + int(rng.integers(1, check_count("step", step) + 1)))
+        check_length(step, 2**62, "step")
+        for _ in range(check_length(size, MOST_WEIGHTS, "size")):
+            weights.append(sum(weights) + int(rng.integers(1, step + 1)))
         return cls(tuple(weights), sum(w for w in weights if rng.random() < 0.5))
 
     @property
@@ -76,7 +82,13 @@ class Knapsack:
     def world(self, one: float | Sequence[float] = 0.5) -> GuidedWorld:
         """Base law: bits are independent, the i-th is one with probability `one[i]`, strictly between 0
         and 1. States are the sums reached, in order, then one for sums above the target."""
-        chances = np.broadcast_to(np.asarray(one, np.float64), len(self.weights))
+        given = np.asarray(check_reals("one", one), np.float64)
+        if given.shape not in ((), (len(self.weights),)):
+            raise ValueError(
+                f"one has shape {given.shape}; it must be a number or one for each of the "
+                f"{len(self.weights)} weights"
+            )
+        chances = np.broadcast_to(given, len(self.weights))
         if not ((chances > 0) & (chances < 1)).all():
             raise ValueError(f"one is {one}; every probability must lie strictly between 0 and 1")
         levels = self._sums()

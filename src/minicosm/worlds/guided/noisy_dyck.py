@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..arrays import check_count
+from ..arrays import check_count, check_number, check_reals
 from .world import GuidedWorld
 
 DEEPEST = 12  # stacks are written out: 2^(depth + 1) of them
@@ -24,19 +24,8 @@ def noisy_dyck(
     With `m = sum_t p_t (1 - errors[t])`: `Z = m^(D/2)`, and `pi*` is the Dyck law with
     `p' = p (1 - errors[0]) / m`.
     """
-    if check_count("length", length, 2) % 2:
-        raise ValueError(f"length is {length}; balanced strings have an even length")
+    eta = _check(length, square, opening, errors)
     half = length // 2
-    if half > DEEPEST:
-        raise ValueError(f"length is {length}; at most {2 * DEEPEST} is written out stack by stack")
-    eta = np.asarray(errors, np.float64)
-    for name, value in (
-        ("square", square),
-        ("opening", opening),
-        *((f"errors[{t}]", eta[t]) for t in (0, 1)),
-    ):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name} is {value}; it must be a probability")
     # A stack is a binary number with a leading one: pushing type t is 2 c + t, popping is c // 2.
     codes = np.arange(1, 2 ** (half + 1))
     depth = np.floor(np.log2(codes)).astype(int)
@@ -65,6 +54,20 @@ def noisy_dyck(
     return GuidedWorld(step, base, log_tilt)
 
 
+def _check(length: Any, square: Any, opening: Any, errors: Any) -> Float[np.ndarray, " 2"]:
+    """The errors; raise for what no such world has."""
+    if check_count("length", length, 2) % 2:
+        raise ValueError(f"length is {length}; balanced strings have an even length")
+    if length // 2 > DEEPEST:
+        raise ValueError(f"length is {length}; at most {2 * DEEPEST} is written out stack by stack")
+    check_number("square", square, 0, 1)
+    check_number("opening", opening, 0, 1)
+    eta = np.asarray(check_reals("errors", errors, (2,)), np.float64)
+    for t in (0, 1):
+        check_number(f"errors[{t}]", eta[t], 0, 1)
+    return eta
+
+
 def _state(codes: Int[np.ndarray, " n"], invalid: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
     return 2 * (codes - 1) + invalid
 
@@ -74,8 +77,8 @@ def noisy_dyck_log_values(
 ) -> Float[np.ndarray, "levels S"]:
     """`V*` in closed form: `prod_{b on the stack} (1 - errors[b]) m^((D - h - d) / 2)` after a valid
     prefix that can be completed, zero elsewhere."""
+    keep = 1 - _check(length, square, opening, errors)
     half = length // 2
-    keep = 1 - np.asarray(errors, np.float64)
     mean = square * keep[0] + (1 - square) * keep[1]
     codes = np.arange(1, 2 ** (half + 1))
     depth = np.floor(np.log2(codes)).astype(int)

@@ -9,7 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..arrays import AnyArray, parameter
+from ..arrays import (
+    AnyArray,
+    check_count,
+    check_flag,
+    check_key,
+    check_size,
+    check_tokens,
+    check_whole_numbers,
+    numeric,
+    parameter,
+)
+from ..text import numbers_text
 
 TREE_LIMIT = 2**22  # leaves of the largest tree that is written out
 
@@ -43,12 +54,12 @@ class GuidedWorld(eqx.Module):
         """Every row of `base` sums to one, also those of states that cannot be reached."""
         self.base = parameter("base", base, (None, None, None))
         horizon, states, _ = self.base.shape
-        self.step = np.asarray(step, np.int32)
+        self.step = _whole("step", step)
         if self.step.shape != self.base.shape:
             raise ValueError(
                 f"step has shape {self.step.shape}; it must have that of base, {self.base.shape}"
             )
-        log_tilt = np.asarray(log_tilt, np.float64)
+        log_tilt = np.asarray(numeric("log_tilt", log_tilt), np.float64)
         if log_tilt.ndim != 1 or not len(log_tilt):
             raise ValueError(f"log_tilt has shape {log_tilt.shape}; it must have shape (any,)")
         if (np.isnan(log_tilt) | (log_tilt == np.inf)).any():
@@ -84,6 +95,7 @@ class GuidedWorld(eqx.Module):
 
     def begin(self, room: int) -> Int[Array, " rows"]:
         """The states after 0, 1, ..., `room` tokens."""
+        check_size(f"a memory of {room} tokens", check_count("room", room, least=0))
         return jnp.zeros(room + 1, jnp.int32)
 
     def read(
@@ -98,7 +110,8 @@ class GuidedWorld(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, length: int | None = None) -> GuidedSample:
         """One string of the base law; its length is the horizon."""
-        if length is not None and length != self.horizon:
+        check_key(key)
+        if length is not None and check_count("length", length) != self.horizon:
             raise ValueError(
                 f"length is {length}; strings of this world have {self.horizon} tokens, its horizon"
             )
@@ -117,6 +130,7 @@ class GuidedWorld(eqx.Module):
 
     def log_prob(self, tokens: Int[AnyArray, " T"]) -> Float[Array, ""]:
         """`log P(y begins with tokens)` under the base law; -inf if that is impossible."""
+        tokens, _ = check_tokens(tokens, None, self.vocab)
         if len(tokens) > self.horizon:
             raise ValueError(f"there are {len(tokens)} tokens; strings have {self.horizon}")
 
@@ -130,11 +144,17 @@ class GuidedWorld(eqx.Module):
         inputs = jnp.asarray(self.step)[:count], jnp.asarray(self.base)[:count], jnp.asarray(tokens)
         return jnp.sum(jax.lax.scan(read, jnp.zeros((), jnp.int32), inputs)[1])
 
+    def text(self, tokens: Any) -> str:
+        """The tokens as numbers with spaces between them; see `Dyck.text` for padding."""
+        return numbers_text(tokens, self.vocab)
+
     # -- exact answers -------------------------------------------------------------------------
 
     def state_paths(self, strings: Int[np.ndarray, "n T"]) -> Int[np.ndarray, "n states"]:
         """The states after 0, ..., T tokens of each string."""
-        strings = np.asarray(strings)
+        strings = np.asarray(
+            check_whole_numbers("strings", strings, 0, self.vocab - 1, (None, None))
+        )
         if strings.shape[1] > self.horizon:
             raise ValueError(f"strings have {strings.shape[1]} tokens; at most {self.horizon} fit")
         paths = np.zeros((len(strings), strings.shape[1] + 1), np.int64)
@@ -158,6 +178,7 @@ class GuidedWorld(eqx.Module):
 
     def feasible(self, *, oracle: bool = True) -> Bool[np.ndarray, "levels S"]:
         """Whether some completion has a positive tilt, and with `oracle` positive probability."""
+        check_flag("oracle", oracle)
         table = np.isfinite(self.blank())
         table[-1, : len(self.log_tilt)] = self.log_tilt > -np.inf
         for h in range(self.horizon - 1, -1, -1):
@@ -198,10 +219,7 @@ class GuidedWorld(eqx.Module):
 
     def prefix_states(self) -> list[Int[np.ndarray, " _"]]:
         """For every h, the states after all K^h prefixes in the order of the alphabet."""
-        if self.vocab**self.horizon > TREE_LIMIT:
-            raise ValueError(
-                f"the tree has {self.vocab}^{self.horizon} leaves; at most {TREE_LIMIT} are written out"
-            )
+        check_tree(self.vocab, self.horizon)
         levels = [np.zeros(1, np.int64)]
         for h in range(self.horizon):
             levels.append(np.asarray(self.step[h])[levels[-1]].reshape(-1).astype(np.int64))
@@ -247,12 +265,14 @@ class TableVerifier(eqx.Module):
     log_table: Float[AnyArray, "levels columns"]
 
     def __init__(self, step: Any, log_table: Any):
-        self.step = np.asarray(step, np.int32)
-        table = np.asarray(log_table, np.float64)
+        self.step = _whole("step", step, least=0)
+        if self.step.ndim != 3 or not self.step.size:
+            raise ValueError(f"step has shape {self.step.shape}; it must have shape (H, S, K)")
+        table = np.asarray(numeric("log_table", log_table), np.float64)
         levels = len(self.step) + 1
         if table.ndim != 2 or len(table) != levels or table.shape[1] <= self.step.max():
             raise ValueError(
-                f"the table has shape {table.shape}; it must have {levels} rows, "
+                f"log_table has shape {table.shape}; it must have {levels} rows, "
                 f"h = 0..{levels - 1}, and {int(self.step.max()) + 1} columns"
             )
         if (np.isnan(table) | (table == np.inf)).any():
@@ -277,6 +297,11 @@ class TableVerifier(eqx.Module):
         return jnp.exp(table[jnp.minimum(n, len(self.step)), memory[n]])
 
 
+def _whole(name: str, step: Any, least: int = -(2**31)) -> Int[np.ndarray, "..."]:
+    """States as whole numbers."""
+    return np.asarray(check_whole_numbers(name, step, least, 2**31 - 1), np.int32)
+
+
 def _read(
     step: Int[AnyArray, "H S K"],
     memory: Int[Array, " rows"],
@@ -292,7 +317,16 @@ def tree_world(
     base: Sequence[Float[np.ndarray, "_ K"]], log_tilt: Float[np.ndarray, " leaves"]
 ) -> GuidedWorld:
     """A world from the laws after all prefixes: `base[h]` has K^h rows, `log_tilt` K^H entries."""
+    if not isinstance(base, list | tuple | np.ndarray) or not len(base):
+        raise ValueError("base must be a list of the laws after all prefixes of each length")
+    base = [np.asarray(numeric(f"base[{h}]", rows)) for h, rows in enumerate(base)]
+    if base[0].ndim != 2 or not base[0].size:
+        raise ValueError(f"base[0] has shape {base[0].shape}; it must have shape (1, K)")
+    log_tilt = np.asarray(numeric("log_tilt", log_tilt), np.float64)
+    if log_tilt.ndim != 1:
+        raise ValueError(f"log_tilt has shape {log_tilt.shape}; it must have one entry per leaf")
     horizon, vocab = len(base), np.shape(base[0])[-1]
+    check_tree(vocab, horizon)
     states = vocab ** (horizon - 1)
     step = np.zeros((horizon, states, vocab), np.int32)
     laws = np.full((horizon, states, vocab), 1 / vocab)
@@ -306,6 +340,15 @@ def tree_world(
     if len(log_tilt) != vocab**horizon:
         raise ValueError(f"log_tilt has {len(log_tilt)} entries; it must have {vocab**horizon}")
     return GuidedWorld(step, laws, log_tilt)
+
+
+def check_tree(vocab: int, horizon: int) -> None:
+    """Raise, before they are counted, if a tree has too many leaves to be written out."""
+    if float(horizon) * np.log2(float(vocab)) > np.log2(TREE_LIMIT) + 1e-9 or horizon > TREE_LIMIT:
+        raise ValueError(
+            f"a tree of vocab = {vocab} and horizon = {horizon} has {vocab}^{horizon} leaves; "
+            f"at most {TREE_LIMIT} are written out"
+        )
 
 
 def log_sum(terms: Float[np.ndarray, "n K"]) -> Float[np.ndarray, " n"]:

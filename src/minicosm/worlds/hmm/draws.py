@@ -7,10 +7,11 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from ..arrays import check_count
+from ..arrays import check_key, check_length, check_size
 from ..markov import is_primitive
 
 MAX_DRAWS = 1000
+MAX_SIZE = 4096  # of one set of states, tokens or values in a random world
 RANK_TOLERANCE = 1e-10
 
 World = TypeVar("World")
@@ -18,7 +19,7 @@ World = TypeVar("World")
 
 def generator(key: PRNGKeyArray) -> np.random.Generator:
     """NumPy's generator seeded by a JAX key."""
-    return np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+    return np.random.default_rng(np.asarray(jax.random.key_data(check_key(key))).tolist())
 
 
 def redraw(
@@ -34,9 +35,9 @@ def redraw(
 
 
 def check_sizes(**sizes: int) -> None:
-    """Raise unless every named size is a positive whole number."""
+    """Raise unless every named size is a positive whole number that can be meant."""
     for name, size in sizes.items():
-        check_count(name, size)
+        check_length(size, MAX_SIZE, name)
 
 
 def cycle(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -140,6 +141,8 @@ def memory_parts(
     token is surely in H*. With `exclusive`, this is so for every marker.
     """
     hidden = cells * syntax
+    check_size(f"transitions of cells = {cells} times syntax = {syntax} states", hidden**2)
+    check_size(f"emissions of vocab = {vocab} tokens", vocab * values * hidden)
     cell = int(rng.integers(cells))
     star_syntax = tuple(sorted(rng.choice(syntax, star, replace=False).tolist()))
     H_star = {cell * syntax + s for s in star_syntax}

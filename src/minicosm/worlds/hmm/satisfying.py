@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from ..arrays import check_count, check_positive
+from ..arrays import check_count, check_flag, check_positive, check_reals, check_shape
 from ..markov import is_primitive, stationary_law
+from .configurations import check_configurations
 from .draws import (
     check_sizes,
     condition,
@@ -64,6 +65,7 @@ def full_rank_world(
     until `cond(W) max(p0 / p1) <= max_cond`, the factor by which Theorem 3.3 magnifies rounding.
     """
     check_sizes(hidden=hidden, vocab=vocab)
+    check_flag("sparse", sparse)
     check_positive("max_cond", max_cond)
     if vocab < hidden:
         raise ValueError(
@@ -159,6 +161,8 @@ def recoverable_memory_world(
     probability .3; mu is normal on all values, with both signs.
     """
     check_sizes(values=values, cells=cells, syntax=syntax, star=star)
+    check_configurations(values, cells)
+    check_flag("exclusive", exclusive)
     check_positive("max_cond", max_cond)
     least = values * star + cells * syntax - star
     vocab = _check_memory_sizes(syntax, star, vocab, least)
@@ -193,6 +197,8 @@ def prompt_memory_world(
     enough for M* = supp(mu). `p0` is the stationary law.
     """
     check_sizes(values=values, cells=cells, syntax=syntax, star=star, relevant=relevant)
+    check_configurations(values, cells)
+    check_flag("exclusive", exclusive)
     check_positive("max_cond", max_cond)
     if relevant >= values:
         raise ValueError(
@@ -263,7 +269,7 @@ def _check_memory_sizes(syntax: int, star: int, vocab: int | None, least: int) -
         raise ValueError(f"star is {star}; it must be at most syntax = {syntax}")
     if vocab is None:
         return least
-    check_count("vocab", vocab)
+    check_sizes(vocab=vocab)
     if vocab < least:
         raise ValueError(f"vocab is {vocab}; these sizes need at least {least} tokens")
     return vocab
@@ -276,9 +282,8 @@ def balance_dense(
     mu: Float[np.ndarray, " K"], posteriors: Float[np.ndarray, "n K"]
 ) -> Float[np.ndarray, " K"]:
     """`mu - median_x(mu . P_x)`, which moves every score by the same number since `1 . P_x = 1`."""
-    mu, posteriors = np.asarray(mu, np.float64), _posteriors(posteriors)
-    if mu.shape != posteriors.shape[1:]:
-        raise ValueError(f"mu has shape {mu.shape}; the posteriors need {posteriors.shape[1:]}")
+    mu, posteriors = np.asarray(check_reals("mu", mu), np.float64), _posteriors(posteriors)
+    check_shape("mu", mu, posteriors.shape[1:])
     return mu - np.median(posteriors @ mu)
 
 
@@ -289,7 +294,7 @@ def balance_contrast(
     posteriors = _posteriors(posteriors)
     size = posteriors.shape[1]
     for name, index in (("plus", plus), ("minus", minus)):
-        if not 0 <= index < size:
+        if check_count(name, index, least=0) >= size:
             raise ValueError(f"{name} is {index}; it must lie in 0..{size - 1}")
     if plus == minus:
         raise ValueError(f"plus and minus are both {plus}; a contrast needs two values")
@@ -307,7 +312,9 @@ def balance_contrast(
 
 
 def _posteriors(posteriors: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
-    posteriors = np.asarray(posteriors, np.float64)
+    posteriors = np.asarray(check_reals("posteriors", posteriors), np.float64)
     if posteriors.ndim != 2 or 0 in posteriors.shape:
         raise ValueError(f"posteriors have shape {posteriors.shape}; they must have shape (n, K)")
+    if (posteriors < 0).any():
+        raise ValueError(f"posteriors go down to {posteriors.min():g}; they must not be negative")
     return posteriors

@@ -8,7 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count
+from ..arrays import (
+    AnyArray,
+    check_choice,
+    check_count,
+    check_flag,
+    check_key,
+    check_length,
+    check_number,
+    check_reals,
+    check_size,
+)
 
 Latent = Literal["start", "first", "cell"]
 
@@ -34,15 +44,17 @@ class PosteriorTask(eqx.Module):
     def __init__(
         self, mu: Any, latent: Latent = "start", *, cell: int = 0, mask_first: bool | None = None
     ):
+        mu = check_reals("mu", mu)
         mu = mu if isinstance(mu, jax.Array) else np.asarray(mu, np.float64)
         if mu.ndim not in (1, 2) or mu.size == 0:
             raise ValueError(f"mu has shape {mu.shape}; it must have shape (S,) or (classes, S)")
         if mu.ndim == 2 and mu.shape[0] < 2:
             raise ValueError("mu has one row; give a vector for a sign, or a row per class")
-        if latent not in ("start", "first", "cell"):
-            raise ValueError(f"latent is {latent!r}; it must be 'start', 'first' or 'cell'")
+        check_choice("latent", latent, ("start", "first", "cell"))
         self.mu, self.latent, self.cell = mu, latent, check_count("cell", cell, least=0)
-        self.mask_first = latent == "first" if mask_first is None else mask_first
+        self.mask_first = (
+            latent == "first" if mask_first is None else check_flag("mask_first", mask_first)
+        )
 
     @classmethod
     def random(
@@ -59,7 +71,9 @@ class PosteriorTask(eqx.Module):
         all rows together, standard normal values; a place drawn twice keeps the later value."""
         check_count("size", size)
         check_count("rows", rows, least=2)
-        where, what = jax.random.split(key)
+        check_size(f"mu of size = {size} and rows = {rows}", size * rows)
+        check_size(f"nonzeros = {nonzeros}", check_count("nonzeros", nonzeros))
+        where, what = jax.random.split(check_key(key))
         places = jax.random.randint(where, (nonzeros,), 0, rows * size)
         values = jax.random.normal(what, (nonzeros,), jnp.float32)
         dtype = jnp.result_type(float)
@@ -68,7 +82,7 @@ class PosteriorTask(eqx.Module):
 
     def observed(self, length: int) -> Bool[np.ndarray, " T"]:
         """Which positions the task looks at."""
-        seen = np.ones(length, bool)
+        seen = np.ones(check_length(length), bool)
         seen[0] = not self.mask_first
         return seen
 
@@ -97,6 +111,7 @@ class PosteriorTask(eqx.Module):
 
 def margin(scores: Float[Array, "*rows"]) -> Float[Array, ""]:
     """The score itself; `s_1 - s_0` for two classes; best minus second best for more."""
+    scores = _scores(scores)
     if scores.ndim == 0:
         return scores
     if scores.shape[0] == 2:
@@ -107,6 +122,18 @@ def margin(scores: Float[Array, "*rows"]) -> Float[Array, ""]:
 
 def decide(scores: Float[Array, "*rows"], tolerance: float = 0.0) -> Int[Array, ""]:
     """`1(score >= -tolerance)` for one number, the argmax (first of equals) for several."""
+    scores = _scores(scores)
+    check_number("tolerance", tolerance, least=0)
     if scores.ndim == 0:
         return (scores >= -tolerance).astype(jnp.int32)
     return jnp.argmax(scores).astype(jnp.int32)
+
+
+def _scores(scores: Float[AnyArray, "*rows"]) -> Float[Array, "*rows"]:
+    """One score, or one for each of at least two classes."""
+    checked = jnp.asarray(check_reals("scores", scores))
+    if checked.ndim > 1 or (checked.ndim == 1 and checked.shape[0] < 2):
+        raise ValueError(
+            f"scores have shape {checked.shape}; they must have shape () or (classes,)"
+        )
+    return checked

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from ..arrays import check_count, check_positive
+from ..arrays import check_count, check_flag, check_kind, check_positive
 from ..markov import is_primitive
+from .configurations import check_configurations
 from .draws import (
     check_sizes,
     condition,
@@ -36,6 +37,7 @@ class TaskWorld(NamedTuple):
 
 def degrade_rank(world: HMM, rank: int, key: PRNGKeyArray) -> HMM:
     """The same world with only `rank` different emission columns: the others copy one of those."""
+    check_kind("world", world, HMM, "an HMM")
     check_count("rank", rank)
     if rank > world.hidden:
         raise ValueError(f"rank is {rank}; the world has only {world.hidden} states")
@@ -155,6 +157,7 @@ def separable_world(*, separable: bool = True) -> TaskWorld:
     mu = (1, -2, .7), since one direction separates laws 0 and 2 from law 1; for
     mu = (1, 2, -1.5) the negative law is the mean of the positive ones.
     """
+    check_flag("separable", separable)
     A = np.zeros((6, 6))
     A[:, :3] = np.array(
         [
@@ -198,10 +201,12 @@ def overlapping_spans_world(
     column of H* lies in the span of the others and Assumption 4.2 fails for every S*.
     """
     check_sizes(values=values, cells=cells, syntax=syntax, star=star)
+    check_configurations(values, cells)
     if star > syntax or cells * syntax - star < 2:
         raise ValueError(f"star is {star}; {cells * syntax} states must leave 2 or more outside H*")
     least = values * star + cells * syntax - star
     size = least if vocab is None else check_count("vocab", vocab, least=least)
+    check_sizes(vocab=size)
 
     def draw(rng: np.random.Generator) -> RecoverableWorld | None:
         parts = memory_parts(rng, values, cells, syntax, star, size)
@@ -228,6 +233,7 @@ def nonstationary(task: RecoverableWorld, key: PRNGKeyArray) -> RecoverableWorld
 
     Redrawn until p0 is off the stationary law by .1 in total and `max(p0 / p1) <= 100`.
     """
+    check_kind("task", task, RecoverableWorld, "a RecoverableWorld")
     A = np.asarray(task.world.A)
 
     def draw(rng: np.random.Generator) -> RecoverableWorld | None:

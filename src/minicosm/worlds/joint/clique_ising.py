@@ -1,13 +1,13 @@
 """A clique of spins with one coupling, and free spins: two modes, at any size."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import gammaln, logsumexp
 
-from ..arrays import check_count
+from ..arrays import check_count, check_length, check_number, check_reals, short
 from .ising import Ising, spins_of
 
 
@@ -23,17 +23,15 @@ class CliqueIsing(eqx.Module):
 
     def __init__(self, length: int, clique: int, coupling: float, h: Any):
         """`h` is one field for all spins, or a field per spin."""
-        check_count("length", length)
-        if not 2 <= check_count("clique", clique) <= length:
-            raise ValueError(f"clique is {clique}; it must be in 2..{length}, the number of spins")
-        fields = np.asarray(h, np.float64)
+        _check_clique(length, clique, coupling)
+        fields = np.asarray(check_reals("h", h), np.float64)
         fields = np.full(length, fields) if fields.ndim == 0 else fields
         if fields.shape != (length,):
             raise ValueError(f"h has shape {fields.shape}; {length} spins need ({length},)")
-        if not (np.isfinite(coupling) and coupling > 0):
-            raise ValueError(f"coupling is {coupling}; the clique needs a positive coupling")
-        if not (np.isfinite(fields).all() and fields[:clique].sum() >= 0):
-            raise ValueError("the fields of the clique must be finite and their sum not negative")
+        if fields[:clique].sum() < 0:
+            raise ValueError(
+                "the fields h of the clique have a negative sum; it must be positive or zero, not negative"
+            )
         self.h, self.coupling, self.clique = fields, float(coupling), int(clique)
 
     @property
@@ -58,8 +56,8 @@ class CliqueIsing(eqx.Module):
 
     def mode(self, sign: int) -> Bool[np.ndarray, " states"]:
         """The configurations of the region `R_1` or `R_-1` (Eqs. 4.7, 4.8): clique spins all `sign`."""
-        if sign not in (-1, 1):
-            raise ValueError(f"sign is {sign!r}; it must be 1 or -1")
+        if isinstance(sign, bool) or not isinstance(sign, int | np.integer) or sign not in (-1, 1):
+            raise ValueError(f"sign is {short(sign)}; it must be 1 or -1")
         return (spins_of(self.length)[:, : self.clique] == sign).all(axis=1)
 
     def lumped(self) -> "LumpedClique":
@@ -73,13 +71,22 @@ class CliqueIsing(eqx.Module):
         return LumpedClique(self.length, self.clique, self.coupling, float(inside[0]))
 
 
-class LumpedClique(NamedTuple):
-    """A clique of equal spins; the state is s = 0..c, its number of + spins."""
-
+class _Lumped(NamedTuple):
     length: int
     clique: int
     coupling: float
     field: float
+
+
+class LumpedClique(_Lumped):
+    """A clique of equal spins; the state is s = 0..c, its number of + spins."""
+
+    __slots__ = ()
+
+    def __new__(cls, length: int, clique: int, coupling: float, field: float) -> Self:
+        _check_clique(length, clique, coupling)
+        check_number("field", field)
+        return super().__new__(cls, length, clique, coupling, field)
 
     @property
     def energies(self) -> Float[np.ndarray, " levels"]:
@@ -108,6 +115,14 @@ class LumpedClique(NamedTuple):
             2 * (self.field + self.coupling * (M - 1)),
             2 * (self.field + self.coupling * (M + 1)),
         )
+
+
+def _check_clique(length: Any, clique: Any, coupling: Any) -> None:
+    check_length(length)
+    if not 2 <= check_count("clique", clique) <= length:
+        raise ValueError(f"clique is {clique}; it must be in 2..{length}, the number of spins")
+    if check_number("coupling", coupling) <= 0:
+        raise ValueError(f"coupling is {coupling}; the clique needs a positive coupling")
 
 
 def log_binomial(n: Any, k: Any) -> Float[np.ndarray, "*shape"]:

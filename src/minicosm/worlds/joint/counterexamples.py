@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .joint import Joint, product_rows
+from ..arrays import check_number
+from .joint import Joint, check_states, product_rows
 from .masks import MaskLaw
 
 
@@ -21,14 +22,15 @@ def two_bits() -> tuple[Joint, MaskLaw]:
 def two_islands(t: float) -> Joint:
     """`p(00) = 1 - t`, `p(11) = t`: given one bit the other is certain, so single masks teach nothing
     about t and single updates never leave a state."""
-    if not 0 < t < 1:
+    if check_number("t", t, 0, 1) in (0, 1):
         raise ValueError(f"t is {t}; it must lie strictly between 0 and 1")
     return Joint([1 - t, 0, 0, t], 2, 2)
 
 
 def independent_bits(length: int, one: float) -> Joint:
     """Independent bits, each 1 with probability `one`."""
-    if not 0 < one < 1:
+    check_states(2, length)
+    if check_number("one", one, 0, 1) in (0, 1):
         raise ValueError(f"one is {one}; it must lie strictly between 0 and 1")
     laws = np.broadcast_to(np.array([1 - one, one]), (1, length, 2))
     return Joint(product_rows(laws)[0], 2, length)

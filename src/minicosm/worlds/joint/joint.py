@@ -9,7 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count, check_distribution, check_tokens, parameter
+from ..arrays import (
+    AnyArray,
+    check_count,
+    check_distribution,
+    check_flag,
+    check_key,
+    check_shape,
+    check_tokens,
+    check_whole_numbers,
+    native,
+    numeric,
+    parameter,
+)
+from ..text import numbers_text
 
 MOST_STATES = 2**14
 MOST_LENGTH = 32  # a table has an axis per position; NumPy allows 64 axes
@@ -39,7 +52,7 @@ class JointSample(NamedTuple):
 
 def check_own_length(length: int | None, own: int) -> None:
     """Raise unless the length asked for is the only one that a world has."""
-    if length is not None and length != own:
+    if length is not None and (check_count("length", length) != own):
         raise ValueError(f"length is {length}; sequences of this world have {own} tokens")
 
 
@@ -72,10 +85,12 @@ class Joint(eqx.Module):
         cls, log_weights: Float[np.ndarray, " states"], vocab: int, length: int
     ) -> Self:
         """The law proportional to `exp(log_weights)`; -inf is probability zero."""
-        w = np.asarray(log_weights, np.float64)
+        states = check_states(vocab, length)
+        w = np.asarray(numeric("log_weights", log_weights), np.float64)
         highest = w.max(initial=-np.inf)
         if not np.isfinite(highest):  # NaN as well
             raise ValueError("log_weights must hold no NaN and no +inf, and one finite number")
+        check_shape("log_weights", w, (states,))
         p = np.exp(w - highest)
         return cls(p / p.sum(), vocab, length)
 
@@ -90,6 +105,7 @@ class Joint(eqx.Module):
             raise ValueError(
                 f"the world has type {type(world).__name__}; it must have `vocab` and `log_prob(tokens)`"
             )
+        check_flag("normalise", normalise)
         states = check_states(world.vocab, length)
         tokens = all_sequences(world.vocab, length)
         with jax.enable_x64(True):
@@ -109,13 +125,11 @@ class Joint(eqx.Module):
 
     def number(self, tokens: Int[AnyArray, "*batch N"]) -> Int[np.ndarray, "*batch"]:
         """The numbers of sequences."""
-        tokens = np.asarray(tokens)
+        tokens = np.asarray(check_whole_numbers("tokens", tokens, 0, self.vocab - 1))
         if tokens.shape[-1:] != (self.length,):
             raise ValueError(
                 f"tokens have shape {tokens.shape}; sequences have {self.length} tokens"
             )
-        if tokens.size and not (tokens.min() >= 0 and tokens.max() < self.vocab):
-            raise ValueError(f"tokens must be between 0 and {self.vocab - 1}")
         return np.asarray(np.ravel_multi_index(tuple(np.moveaxis(tokens, -1, 0)), self.shape))
 
     # -- exact questions ----------------------------------------------------------------------
@@ -127,6 +141,7 @@ class Joint(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, length: int | None = None) -> JointSample:
         """One sequence, by inverting the cumulative law; it has the law's own length."""
+        check_key(key)
         check_own_length(length, self.length)
         p = jnp.asarray(self.probabilities)
         steps = jnp.cumsum(p) / jnp.sum(p)
@@ -141,7 +156,7 @@ class Joint(eqx.Module):
         """`P[X_K = . | X_-K = tokens_-K]` over the sequences of the masked positions, in order;
         zero if the context is impossible."""
         mask = check_mask(mask, self.length)
-        self.number(tokens)
+        self.number(check_tokens(tokens, None, self.vocab)[0])
         where = tuple(slice(None) if m else int(t) for m, t in zip(mask, tokens, strict=True))
         block = self.probabilities.reshape(self.shape)[where].reshape(-1)
         total = block.sum()
@@ -162,6 +177,10 @@ class Joint(eqx.Module):
             grid = block.reshape((self.vocab,) * hidden)
             laws[i] = grid.sum(axis=tuple(a for a in range(hidden) if a != axis))
         return laws
+
+    def text(self, tokens: Any) -> str:
+        """The tokens as numbers with spaces between them; see `Dyck.text` for padding."""
+        return numbers_text(tokens, self.vocab)
 
     def marginals(self) -> Float[np.ndarray, "N vocab"]:
         """`P[X_i = v]`."""
@@ -184,7 +203,7 @@ def all_sequences(vocab: int, length: int) -> Int[np.ndarray, "states N"]:
 
 def check_mask(mask: Any, length: int) -> Bool[np.ndarray, " N"]:
     """A truth value for every position."""
-    mask = np.asarray(mask)
+    mask = np.asarray(native("mask", mask))
     if mask.shape != (length,) or mask.dtype != bool:
         raise ValueError(
             f"the mask has shape {mask.shape} and dtype {mask.dtype}; it must be boolean of shape "

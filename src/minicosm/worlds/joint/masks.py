@@ -11,7 +11,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count, check_distribution, parameter, sum_text
+from ..arrays import (
+    AnyArray,
+    check_count,
+    check_distribution,
+    check_key,
+    check_length,
+    check_number,
+    check_whole_numbers,
+    native,
+    numeric,
+    parameter,
+    short,
+    sum_text,
+)
 from .joint import Joint, check_mask
 
 MOST_MASKS = 2**14
@@ -20,7 +33,7 @@ MOST_MASKS = 2**14
 def check_k(k: Any, most: int, least: int = 1) -> int:
     """`k`, how many positions are hidden, as a whole number in `least..most`."""
     if not (_is_whole(k) and least <= k <= most):
-        raise ValueError(f"k is {k!r}; it must be a whole number in {least}..{most}")
+        raise ValueError(f"k is {short(k)}; it must be a whole number in {least}..{most}")
     return int(k)
 
 
@@ -40,7 +53,7 @@ class MaskLaw(eqx.Module):
 
     def __init__(self, masks: Any, weights: Any):
         """Masks as rows of truth values, and their probabilities."""
-        masks = np.asarray(masks)
+        masks, weights = np.asarray(native("masks", masks)), numeric("weights", weights)
         if masks.ndim != 2 or masks.dtype != bool or masks.shape[1] == 0:
             raise ValueError(
                 f"masks have shape {masks.shape} and dtype {masks.dtype}; they must be boolean, one "
@@ -64,7 +77,9 @@ class MaskLaw(eqx.Module):
     def blocks(cls, length: int, cover: Iterable[Iterable[int]], probabilities: Any = None) -> Self:
         """Weighted blocks (Definition 4.1.2): sets of positions, which may overlap, with their
         probabilities (equal by default)."""
-        check_count("length", length)
+        check_length(length, 2**12)
+        if not isinstance(cover, Iterable) or isinstance(cover, str | bytes | dict):
+            raise ValueError(f"cover is {short(cover)}; it must be a list of sets of positions")
         sets = [list(block) if isinstance(block, Iterable) else block for block in cover]
         if not sets:
             raise ValueError("the cover has no blocks; it must cover every position")
@@ -74,7 +89,8 @@ class MaskLaw(eqx.Module):
                 _is_whole(i) and 0 <= i < length for i in block
             ):
                 raise ValueError(
-                    f"a block is {block!r}; it must be a set of whole numbers in 0..{length - 1}"
+                    f"a block of the cover is {short(block)}; "
+                    f"it must be a set of whole numbers in 0..{length - 1}"
                 )
             row[block] = True
         if probabilities is None:
@@ -84,7 +100,7 @@ class MaskLaw(eqx.Module):
     @classmethod
     def uniform(cls, length: int, k: int) -> Self:
         """All sets of k positions, equally likely (Definition 4.1.3)."""
-        check_count("length", length)
+        check_length(length, 2**12)
         k = check_k(k, length)
         if comb(length, k) > MOST_MASKS:
             raise ValueError(
@@ -96,8 +112,8 @@ class MaskLaw(eqx.Module):
     @classmethod
     def bernoulli(cls, length: int, rate: float) -> Self:
         """Each position hidden independently with probability `rate`; the empty mask is allowed."""
-        check_count("length", length)
-        if not 0 < rate <= 1:
+        check_length(length, 2**12)
+        if check_number("rate", rate, 0, 1) == 0:
             raise ValueError(f"rate is {rate}; it must be greater than 0 and at most 1")
         if 2**length > MOST_MASKS:
             raise ValueError(f"{length} positions have 2^{length} masks; at most {MOST_MASKS} fit")
@@ -144,7 +160,9 @@ class MaskLaw(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, states: Int[AnyArray, " n"]) -> Bool[Array, "n N"]:
         """A mask for each of these sequences, given by their numbers: `K ~ P(. | x)`."""
-        states = jnp.asarray(states)
+        most = len(self.weights) - 1 if self.looks else 2**31 - 1
+        states = jnp.asarray(check_whole_numbers("states", states, 0, most, (None,)))
+        check_key(key)
         logs = jnp.log(jnp.asarray(self.weights, jnp.float32))
         rows = logs[states] if self.looks else logs
         drawn = jax.random.categorical(key, rows, axis=-1, shape=states.shape)
@@ -152,6 +170,9 @@ class MaskLaw(eqx.Module):
 
     def log_prob(self, mask: Any, state: int = 0) -> float:
         """`log P(K | x)` of a mask, x being the sequence of this number; -inf if there is no such mask."""
+        rows = len(self.weights) if self.looks else 2**31
+        if check_count("state", state, least=0) >= rows:
+            raise ValueError(f"state is {state}; it must be less than {rows}")
         same = (self.masks == check_mask(mask, self.length)).all(axis=1)
         total = self.weights.reshape(-1, len(self.masks))[state if self.looks else 0][same].sum()
         return float(np.log(total)) if total > 0 else -inf

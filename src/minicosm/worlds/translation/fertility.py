@@ -8,7 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..arrays import check_count, check_distribution, parameter
+from ..arrays import (
+    check_count,
+    check_distribution,
+    check_key,
+    check_length,
+    check_number,
+    check_whole_numbers,
+    parameter,
+)
+from ..text import numbers_text
+
+MOST_WORDS = 4096
+
+
+def _tokens(name: str, values: Any, most: int, shape: tuple[int | None, ...] = (None,)) -> Any:
+    return np.asarray(check_whole_numbers(name, values, 0, most, shape))
 
 
 class Translation(NamedTuple):
@@ -61,11 +76,11 @@ class Fertility(eqx.Module):
         q = parameter("q", q, (None,))
         check_distribution("q", q, columns=False)
         self.q = np.asarray(q, np.float64)
-        if not 0 <= swap <= 1:
-            raise ValueError(f"swap is {swap}; it must be a probability")
-        if not check_count("shortest", shortest) <= check_count("longest", longest):
+        swap = float(check_number("swap", swap, 0, 1))
+        most = check_length(longest, MOST_WORDS, "longest")
+        if not check_count("shortest", shortest) <= most:
             raise ValueError(f"shortest is {shortest}; it must be at most longest, {longest}")
-        if check_count("source_vocab", source_vocab) < longest:
+        if check_length(source_vocab, 2**24, "source_vocab") < longest:
             raise ValueError(
                 f"source_vocab is {source_vocab}; sources of {longest} different tokens need more"
             )
@@ -99,11 +114,11 @@ class Fertility(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, length: int | None = None) -> Translation:
         """Draw a source and its target, which is padded to `longest_target` tokens."""
-        if length is not None and length != self.longest_target:
+        if length is not None and check_count("length", length) != self.longest_target:
             raise ValueError(
                 f"length is {length}; targets of this world are padded to {self.longest_target} tokens"
             )
-        size, words, phrases, turns = jax.random.split(key, 4)
+        size, words, phrases, turns = jax.random.split(check_key(key), 4)
         words_in = jax.random.randint(size, (), self.shortest, self.longest + 1)
         source = jax.random.permutation(words, self.source_vocab)[: self.longest]
         real = jnp.arange(self.longest) < words_in
@@ -131,6 +146,10 @@ class Fertility(eqx.Module):
         shown = jnp.where(jnp.arange(self.longest) < words_in, source, self.source_vocab)
         return Translation(shown, words_in, target, lengths.sum())
 
+    def text(self, tokens: Any) -> str:
+        """The target tokens as numbers with spaces between them; see `Dyck.text` for padding."""
+        return numbers_text(tokens, self.vocab)
+
     # -- exact questions, by a recursion over (source index, target position) ------------------
 
     def _forward(self, count: int) -> Float[np.ndarray, "rows T"]:
@@ -144,14 +163,14 @@ class Fertility(eqx.Module):
 
     def length_law(self, source_length: int) -> Float[np.ndarray, " T"]:
         """`P(N = n)` of the target's length, n = 0.., given the source's."""
-        return self._forward(check_count("source_length", source_length))[-1]
+        return self._forward(check_length(source_length, MOST_WORDS, "source_length"))[-1]
 
     def posterior(self, source_length: int, target_length: int) -> PhrasePosterior:
         """Exact posteriors given the source and the target's length, `O(L N F)`.
 
         As tokens are all different, only the two lengths matter.
         """
-        L, F = check_count("source_length", source_length), self.phrase
+        L, F = check_length(source_length, MOST_WORDS, "source_length"), self.phrase
         N = check_count("target_length", target_length)
         table = self._forward(L)
         total = table[L, N] if 0 <= N < table.shape[1] else 0.0
@@ -184,11 +203,10 @@ class Fertility(eqx.Module):
 
     def log_prob(self, source: Int[np.ndarray, " L"], target: Int[np.ndarray, " N"]) -> float:
         """`log P(target | source)`; -inf if it is no translation of the source."""
-        source, target = np.asarray(source), np.asarray(target)
-        if source.ndim != 1 or len(set(source.tolist())) != len(source) or len(source) == 0:
+        source = _tokens("source", source, self.source_vocab - 1)
+        target = _tokens("target", target, self.vocab - 1)
+        if len(set(source.tolist())) != len(source) or len(source) == 0:
             raise ValueError("the source must be a sequence of different tokens, at least one")
-        if source.min() < 0 or source.max() >= self.source_vocab:
-            raise ValueError(f"source tokens must be in 0..{self.source_vocab - 1}")
         sizes = np.array([len(source)]), np.array([len(target)])
         return float(self.log_probs(source[None], sizes[0], target[None], sizes[1])[0])
 
@@ -201,8 +219,11 @@ class Fertility(eqx.Module):
     ) -> Float[np.ndarray, " n"]:
         """`log P(target | source)` of many pairs, padded after their ends by anything; -inf where a
         target is no translation."""
-        source, target = np.asarray(source), np.asarray(target)
+        target = np.asarray(check_whole_numbers("target", target, -(2**31), 2**31, (None, None)))
         n, T = target.shape
+        source = np.asarray(check_whole_numbers("source", source, -(2**31), 2**31, (n, None)))
+        source_lengths = _tokens("source_lengths", source_lengths, source.shape[1], (n,))
+        lengths = _tokens("lengths", lengths, T, (n,))
         rows = np.full((n, T + self.phrase), -1)
         rows[:, :T] = np.where(np.arange(T) < np.asarray(lengths)[:, None], target, -1)
         reached = np.full((n, T + 1), -np.inf)  # [:, j]: the phrases so far have j tokens
