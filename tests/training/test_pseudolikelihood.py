@@ -11,6 +11,9 @@ from minicosm.training import pseudolikelihood as mpl
 from minicosm.worlds import CliqueIsing, Ising, MaskLaw
 
 
+RNG = np.random.default_rng(0)
+
+
 def ising(rng: np.random.Generator, scale: float = 0.5) -> Ising:
     """Three spins with random fields and couplings."""
     J = np.triu(scale * rng.normal(size=(3, 3)), 1)
@@ -144,7 +147,7 @@ ones = np.ones((2, 4))
     [
         *(
             (
-                lambda given=given: mpl.draw_counts(None, bits, masks, **{"examples": 9} | given),
+                lambda given=given: mpl.draw_counts(RNG, bits, masks, **{"examples": 9} | given),
                 name,
             )
             for given, name in (
