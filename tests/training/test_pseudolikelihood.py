@@ -10,7 +10,6 @@ from minicosm.theory.parallel import information as info
 from minicosm.training import pseudolikelihood as mpl
 from minicosm.worlds import CliqueIsing, Ising, MaskLaw
 
-
 RNG = np.random.default_rng(0)
 
 
