@@ -21,11 +21,11 @@ MESHES = ("ensemble=4,batch=2", "batch=4")
 
 
 def same(found, expected, mesh):
-    """Parameters and metrics agree to 1e-8 in double precision: sums are taken in another order, and Adam
-    makes much of the rounding of small gradients."""
+    """Parameters and metrics agree to 1e-7 in double precision: sums are taken in another order, and Adam
+    divides the rounding of gradients that vanish by its epsilon, 1e-8."""
     assert set(found) == set(expected)
     for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, atol=1e-8, err_msg=(mesh, name))
+        np.testing.assert_allclose(found[name], value, atol=1e-7, err_msg=(mesh, name))
 
 
 @pytest.mark.skipif(jax.device_count() < 2, reason="conftest.py makes two devices of the processor")

@@ -10,6 +10,8 @@ from minicosm.theory.parallel import information as info
 from minicosm.training import pseudolikelihood as mpl
 from minicosm.worlds import CliqueIsing, Ising, MaskLaw
 
+RNG = np.random.default_rng(0)
+
 
 def ising(rng: np.random.Generator, scale: float = 0.5) -> Ising:
     """Three spins with random fields and couplings."""
@@ -144,7 +146,7 @@ ones = np.ones((2, 4))
     [
         *(
             (
-                lambda given=given: mpl.draw_counts(None, bits, masks, **{"examples": 9} | given),
+                lambda given=given: mpl.draw_counts(RNG, bits, masks, **{"examples": 9} | given),
                 name,
             )
             for given, name in (

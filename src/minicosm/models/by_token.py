@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import AnyArray
 
+from .checks import check_count, check_inside, check_kind, check_memory, check_whole, shown
 from .layers import Attention
 from .sublayers import Memory, Sublayers, attend, relative_buckets
 
@@ -58,10 +59,16 @@ class TokenByToken(eqx.Module):
     room: int = eqx.field(static=True)
 
     def __init__(self, model: Any, targets: int, room: int):
+        if not all(hasattr(model, name) for name in ("config", "decoder", "check_length")):
+            raise TypeError(f"model is {shown(model)}; it must be a Translator")
         if not model.config.causal:
             raise ValueError("this model reads ahead; token by token, it needs causal=True")
         self.targets, self.room = check_count("targets", targets), check_count("room", room)
         model.check_length(room + 1, decoder=True)
+        part = model.config.part(1)
+        rows = 3 * part.heads * part.size_of_head * model.config.decoder_layers
+        what = f"what {targets} targets with room for {room} tokens remember"
+        check_memory(what, rows * (self.room + 1) * self.targets)
         self.model = model
         self.layers = tuple(
             jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf)[i], model.decoder)
@@ -79,6 +86,7 @@ class TokenByToken(eqx.Module):
 
     def begin(self, memory: Memory) -> Past:
         """The source has been read, and nothing else."""
+        check_kind("memory", memory, Memory, "a Memory, as encode returns")
         part, K, rows = self.model.config.part(1), self.targets, self.room + 1
         H, D, kind = part.heads, part.size_of_head, memory.rows.dtype
         values = jnp.zeros((H, rows * K, D), kind)
@@ -96,7 +104,11 @@ class TokenByToken(eqx.Module):
     ) -> tuple[Float[Array, "K V"], Past]:
         """Target k becomes what target `parents[k]` was, with `tokens[k]` at position `at`; also, the
         unnormalised log laws of what comes next. At position 0 stands the start token."""
+        check_kind("past", past, Past, "a Past, as begin and step return")
         model, (K, rows) = self.model, past.origin.shape
+        at = check_inside("at", check_whole("at", at, ()), 0, rows - 1)
+        parents = check_inside("parents", check_whole("parents", parents, (K,)), 0, K - 1)
+        tokens = check_inside("tokens", check_whole("tokens", tokens, (K,)), 0, model.vocab)
         origin = past.origin[parents].at[:, at].set(jnp.arange(K, dtype=past.origin.dtype))
         own = (origin[:, :, None] == jnp.arange(K)).reshape(K, rows * K)
         x, bias = jnp.asarray(model.embedding)[tokens], None

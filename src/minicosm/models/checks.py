@@ -4,6 +4,7 @@ Every message is one sentence that begins with the name of the argument. A wrong
 `ValueError`, a thing of another kind `TypeError`.
 """
 
+import inspect
 import math
 import os
 import stat
@@ -14,9 +15,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Array, Bool, Int
 
 from minicosm.worlds.arrays import AnyArray, check_tokens, is_concrete
+from minicosm.worlds.arrays import check_count as worlds_check_count
 
 
 def shown(value: Any) -> str:
@@ -31,6 +33,13 @@ def check_flag(name: str, value: Any) -> None:
     """Raise unless `value` is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is {shown(value)}; it must be True or False")
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """`value` as a whole number of at least `least`; an array is not shown in full."""
+    if isinstance(value, AnyArray):
+        raise ValueError(f"{name} is {shown(value)}; it must be a whole number of at least {least}")
+    return worlds_check_count(name, value, least)
 
 
 def check_number(
@@ -67,10 +76,27 @@ def check_kind(name: str, value: Any, kind: type | tuple[type, ...], needed: str
         raise TypeError(f"{name} is {shown(value)}; it must be {needed}")
 
 
-def check_callable(name: str, value: Any, call: str) -> None:
-    """Raise unless `value` can be called; `call` shows how it will be."""
-    if not callable(value):
-        raise TypeError(f"{name} is {shown(value)}; it must be a function, called as {call}")
+def check_callable(name: str, value: Any, *calls: str) -> None:
+    """Raise unless `value` is a function that can be called in one of these ways: `"loss(params, key)"`."""
+    good = callable(value) and not isinstance(value, type)
+    if good:
+        try:
+            signature = inspect.signature(value)
+            good = any(_takes(signature, call.count(",") + 1) for call in calls)
+        except (ValueError, TypeError):  # a builtin without a signature
+            pass
+    if not good:
+        raise TypeError(
+            f"{name} is {shown(value)}; it must be a function, called as {' or '.join(calls)}"
+        )
+
+
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
 
 
 def is_key(leaf: Any) -> bool:
@@ -202,15 +228,49 @@ def check_ids(
     """Tokens of one sequence and its mask, as `check_tokens`, with the arguments called by their names."""
     tokens = numbers_of(name, tokens, "tokens")
     if observed is not None:
-        observed = numbers_of(mask, observed, "True and False")
-        if observed.shape != tokens.shape or observed.dtype != bool:
-            raise ValueError(
-                f"{mask} has shape {observed.shape} and dtype {observed.dtype}; "
-                f"it must be boolean of shape {tokens.shape}"
-            )
+        observed = check_mask(mask, observed, tokens.shape, name)
     if jnp.issubdtype(tokens.dtype, jnp.unsignedinteger) and is_concrete(tokens):
         tokens = np.asarray(tokens).astype(np.int64)  # no negative numbers, which would wrap
     return check_tokens(tokens, observed, vocab)
+
+
+def check_mask(name: str, mask: Any, shape: tuple[int, ...], other: str) -> Bool[AnyArray, "..."]:
+    """A mask of the shape that another argument has."""
+    mask = numbers_of(name, mask, "True and False")
+    if mask.shape != shape or mask.dtype != bool:
+        raise ValueError(
+            f"{name} has shape {mask.shape} and dtype {mask.dtype}; "
+            f"it must be boolean of shape {shape}, as {other}"
+        )
+    return mask
+
+
+def check_whole(
+    name: str, values: Any, shape: tuple[int, ...] | None = None, other: str = ""
+) -> AnyArray:
+    """An array of whole numbers, of a shape if one is given (that of `other`), with at least one axis."""
+    values = numbers_of(name, values, "whole numbers")
+    fits = (values.ndim >= 1 and values.size > 0) if shape is None else values.shape == shape
+    if not fits or not jnp.issubdtype(values.dtype, jnp.integer):
+        needed = "" if shape is None else f" of shape {shape}" + (f", as {other}" if other else "")
+        raise ValueError(
+            f"{name} has shape {values.shape} and dtype {values.dtype}; it must be an array of whole "
+            f"numbers{needed}"
+        )
+    return values
+
+
+def check_inside(name: str, values: AnyArray, least: int, most: int) -> Array:
+    """The values as a JAX array, if all are in `least..most`; traced ones are trusted."""
+    if not is_concrete(values):
+        return jnp.asarray(values)
+    known = np.asarray(values)
+    bad = ~((known >= least) & (known <= most))
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        index = list(where) if where else ""
+        raise ValueError(f"{name}{index} is {known[where]}; it must be in {least}..{most}")
+    return jnp.asarray(values)
 
 
 def check_dtype(name: str, dtype: Any) -> Any:

@@ -3,9 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
 
-from minicosm.worlds.arrays import check_count
-
-from .checks import check_flag, check_kind, check_number, shown
+from .checks import check_count, check_flag, check_kind, check_number, shown
 
 Activation = Literal["gelu", "gelu_tanh", "relu", "silu", "tanh"]
 NormPlace = Literal["pre", "post", "branch", "none"]
@@ -166,7 +164,7 @@ class TransformerConfig:
         if unknown:
             raise ValueError(f"a TransformerConfig has no field {unknown[0]!r}")
         if "vocab" not in values:
-            raise ValueError("a TransformerConfig needs the field 'vocab'")
+            raise ValueError("values has no 'vocab'; a TransformerConfig needs this field")
         return cls(**values)
 
     @property

@@ -1,6 +1,6 @@
 """The refinement that no training can beat: a fertility world's own posterior, as a translator."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,6 +10,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.worlds import Fertility
 from minicosm.worlds.arrays import AnyArray
+
+from .checks import check_ids, check_kind, check_number
 
 
 class ExactMemory(NamedTuple):
@@ -38,8 +40,8 @@ class ExactRefiner(eqx.Module):
     longest: int = eqx.field(static=True)
 
     def __init__(self, world: Fertility, keep: float = 0.0):
-        if not 0 <= keep < 1:
-            raise ValueError(f"keep is {keep}; it must be at least 0 and less than 1")
+        check_kind("world", world, Fertility, "a Fertility world")
+        check_number("keep", keep, least=0, below=1)
         T = world.longest_target
         laws = np.zeros((world.longest + 1, T))
         for L in range(1, world.longest + 1):
@@ -53,11 +55,13 @@ class ExactRefiner(eqx.Module):
         self.vocab, self.longest = world.vocab, T
 
     def encode(self, source: Int[AnyArray, " S"], visible: Bool[AnyArray, " S"]) -> ExactMemory:
+        source, visible = _checked("source", source, self.vocab, visible)
         visible = jnp.asarray(visible)
         return ExactMemory(jnp.where(visible, source, self.vocab), visible.sum())
 
     def length_logits(self, memory: ExactMemory) -> Float[Array, " lengths"]:
         """`log P(N = n | source)`; entry i is length i + 1."""
+        check_kind("memory", memory, ExactMemory, "an ExactMemory, as encode returns")
         return jnp.asarray(self.log_lengths)[memory.length]
 
     def decode(
@@ -65,7 +69,8 @@ class ExactRefiner(eqx.Module):
     ) -> Float[Array, "T V"]:
         """`log P(y_j = v | source, N, tokens)`, -inf where it is zero; a length that the source cannot
         have gives the uniform law."""
-        tokens, visible = jnp.asarray(tokens), jnp.asarray(visible)
+        check_kind("memory", memory, ExactMemory, "an ExactMemory, as encode returns")
+        tokens, visible = map(jnp.asarray, _checked("tokens", tokens, self.vocab, visible))
         F = max(len(order) for order in self.orders)
         T, S = tokens.shape[0], memory.source.shape[0]
         kinds = tuple(enumerate(self.orders))
@@ -122,3 +127,14 @@ class ExactRefiner(eqx.Module):
         law = law.at[:, jnp.minimum(phrases.reshape(-1), self.vocab)].max(found)[:, : self.vocab]
         known = jnp.isfinite(law.max(axis=1, keepdims=True))
         return jnp.where(known, law, 0.0)
+
+
+def _checked(
+    name: str, tokens: Any, vocab: int, visible: Any
+) -> tuple[Int[AnyArray, " T"], Bool[AnyArray, " T"]]:
+    """Tokens and mask, both of which must be given."""
+    if visible is None:
+        raise TypeError(f"visible is None; it must say which of {name} are no padding")
+    tokens, seen = check_ids(name, tokens, vocab, visible, "visible")
+    assert seen is not None
+    return tokens, seen

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save as safetensors_bytes
 
+from .checks import check_kind, check_path, shown
 from .config import TransformerConfig
 from .transformer import Transformer
 from .weights import to_arrays, write_atomically
@@ -39,9 +40,16 @@ def export_bert(
     `names` are the real tokens' texts (default "0", "1", ...) for the whitespace tokenizer that
     `transformers.AutoTokenizer.from_pretrained` loads from the same folder.
     """
-    config = model.config
+    check_kind("model", model, Transformer, "a Transformer")
+    folder, config = check_path("folder", folder), model.config
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"folder is {str(folder)!r}, which is a file; give the path of a folder")
     _check_bert(config)
-    names = [str(i) for i in range(config.vocab)] if names is None else list(names)
+    if names is None:
+        names = [str(i) for i in range(config.vocab)]
+    elif not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"names is {shown(names)}; it must be a list of texts, or None")
+    names = list(names)
     names += [f"[EXTRA{i}]" for i in range(config.extra_inputs)]
     names += SPECIAL_TOKENS
     wanted = config.vocab + config.extra_inputs + len(SPECIAL_TOKENS)
@@ -49,7 +57,6 @@ def export_bert(
         raise ValueError(
             f"names must be {config.vocab} different texts other than {', '.join(SPECIAL_TOKENS)}"
         )
-    folder = Path(folder)
     _write_json(folder / "tokenizer.json", _tokenizer(names))
     _write_json(folder / "tokenizer_config.json", _tokenizer_config(config))
     weights = {name: np.ascontiguousarray(w) for name, w in bert_arrays(model).items()}
@@ -59,6 +66,8 @@ def export_bert(
 
 def bert_config(config: TransformerConfig) -> dict:
     """The `config.json` of a `BertForMaskedLM` of this shape."""
+    check_kind("config", config, TransformerConfig, "a TransformerConfig")
+    _check_bert(config)
     rows = config.vocab + config.extra_inputs
     return {
         "architectures": ["BertForMaskedLM"],
@@ -87,6 +96,8 @@ def bert_arrays(model: Transformer) -> dict[str, np.ndarray]:
 
     Its linear maps act from the left, so every matrix is transposed; heads lie side by side.
     """
+    check_kind("model", model, Transformer, "a Transformer")
+    _check_bert(model.config)
     config, width = model.config, model.config.width
     ours = {name: value.astype(np.float32) for name, value in to_arrays(model).items()}
     zero_rows = np.zeros((len(SPECIAL_TOKENS) - 1, width), np.float32)

@@ -281,7 +281,7 @@ def _visibility(
         if visible.shape not in ((length,), (length, length)) or visible.dtype != bool:
             raise ValueError(
                 f"visible has shape {visible.shape} and dtype {visible.dtype}; it must be boolean "
-                f"of shape ({length},) or ({length}, {length})"
+                f"of shape ({length},) or ({length}, {length}), as there are {length} embeddings"
             )
         visible = visible.reshape(-1, length)
     if not causal:

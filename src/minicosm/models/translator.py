@@ -9,10 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import AnyArray
 
 from .by_token import TokenByToken
-from .checks import check_dtype, check_flag, check_ids, check_key, check_kind, check_rows
+from .checks import (
+    check_count,
+    check_dtype,
+    check_flag,
+    check_ids,
+    check_key,
+    check_kind,
+    check_rows,
+)
 from .config import TransformerConfig, check_choice
 from .layers import Attention, Draws, Norm, dropout
 from .sublayers import BUCKETS, Memory, Sublayers, attend, project, relative_buckets

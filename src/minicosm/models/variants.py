@@ -8,6 +8,7 @@ depth, say, and a start token) and put out numbers for `vocab` tokens.
 
 from typing import Any
 
+from .checks import check_count, check_number
 from .config import TransformerConfig
 
 
@@ -26,7 +27,10 @@ def theory(
     `inputs` is the number of input ids, by default the tokens and one start token; further `fields`
     are those of `TransformerConfig`.
     """
-    inputs = vocab + 1 if inputs is None else inputs
+    check_count("vocab", vocab)
+    check_count("width", width)
+    inputs = vocab + 1 if inputs is None else check_count("inputs", inputs)
+    check_number("constant", constant, least=0)
     if inputs < vocab:
         raise ValueError(f"inputs is {inputs}; it must be at least the vocabulary, {vocab}")
     shape: dict[str, Any] = {

@@ -157,6 +157,7 @@ def write_atomically(path: str | os.PathLike, content: bytes) -> None:
     A target that exists and is no regular file (a device, a folder) is refused.
     """
     path = check_file("path", path)
+    check_kind("content", content, bytes, "bytes")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -81,7 +81,7 @@ def load_run(path: str | os.PathLike, run: str, learned: PyTree, state: PyTree) 
         _set_aside(path, " ".join(str(error).split()) or type(error).__name__)
         return None
     raise ValueError(
-        f"{path} is the checkpoint of another run (other data, model, optimiser or key, or "
+        f"{path} is the checkpoint of another run (other data, params, optimiser or key, or "
         "another version of the code); remove it or give another path"
     )
 

@@ -22,6 +22,7 @@ from .settings import (
     Reporter,
     Settings,
     Watch,
+    as_jax,
     check_members,
     check_outputs,
     check_settings,
@@ -100,7 +101,7 @@ def fit(
         check_key("key", key)
     ensemble = members is not None
     mesh = None if sharding is None else devices.check_mesh(sharding, members)
-    loss, params = jax.tree.map(_as_jax, (loss, params))
+    loss, params = as_jax("loss", loss), as_jax("params", params)
     learned, fixed = parted(params, trainable)
     state = first_state(optimiser, learned, ensemble)
     history: History = {}
@@ -176,10 +177,6 @@ def fit_ensemble(
     `sharding` may have the axis "ensemble", over which the members are divided, and the axis "batch".
     """
     return fit(loss, params, optimiser, steps, _Members(keys), **settings)
-
-
-def _as_jax(leaf: Any) -> Any:
-    return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
 def _seen(watch: Watch, params: Any, done: int) -> dict[str, np.ndarray]:

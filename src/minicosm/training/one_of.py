@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from minicosm.models.checks import numbers_of, shown
 from minicosm.worlds.arrays import AnyArray
 
 
@@ -23,7 +24,10 @@ class OneOf(eqx.Module):
     weights: Float[AnyArray, " losses"]
 
     def __init__(self, losses: Any, weights: Any):
-        self.losses, self.weights = tuple(losses), np.asarray(weights, np.float32)
+        if not isinstance(losses, list | tuple) or not losses or not all(map(callable, losses)):
+            raise TypeError(f"losses is {shown(losses)}; it must be a list of losses for fit")
+        given = numbers_of("weights", weights)
+        self.losses, self.weights = tuple(losses), np.asarray(given, np.float32)
         total = self.weights.sum()
         if self.weights.shape != (len(self.losses),) or not (self.weights > 0).all():
             raise ValueError(

@@ -6,13 +6,24 @@ and its Hessian `Cov(T | x_-K, K)`, with weights `p_theta(x) P(K | x)`. The loss
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from minicosm.models.checks import (
+    check_count,
+    check_finite,
+    check_flag,
+    check_kind,
+    check_memory,
+    check_number,
+    numbers_of,
+)
 from minicosm.worlds import Joint, MaskLaw
-from minicosm.worlds.arrays import check_count, parameter
+from minicosm.worlds.arrays import parameter
+
+MOST = 2**20  # sequences of a table
 
 
 class Fit(NamedTuple):
@@ -33,13 +44,24 @@ def draw_counts(
     repeats: int = 1,
 ) -> Float[np.ndarray, "repeats M states"]:
     """Counts of `repeats` data sets: each example is drawn once and gets its own masks, kept fixed."""
+    check_kind("rng", rng, np.random.Generator, "a NumPy generator, as np.random.default_rng(0)")
+    check_kind("joint", joint, Joint, "a Joint")
+    check_kind("masks", masks, MaskLaw, "a MaskLaw")
     masks.check(joint)
     for name, count in (
         ("examples", examples),
         ("masks_per_example", masks_per_example),
         ("repeats", repeats),
     ):
-        check_count(name, count)
+        if check_count(name, count) >= 2**62:
+            raise ValueError(f"{name} is {count}; it must be less than 2^62")
+    if masks_per_example * examples >= 2**62:
+        raise ValueError(
+            f"examples times masks_per_example is {masks_per_example * examples}; it must be less "
+            "than 2^62"
+        )
+    states = len(joint.probabilities) * (2 * len(masks.masks) + 1)
+    check_memory(f"the table of counts of {repeats} repeats", repeats * states, 8)
     p = joint.probabilities
     table = masks.table(len(p))
     safe = np.where(table.sum(axis=1, keepdims=True) > 0, table, 1 / table.shape[1])
@@ -53,6 +75,16 @@ def averaged_counts(
     sequences: Float[np.ndarray, "*batch states"], masks: MaskLaw
 ) -> Float[np.ndarray, "*batch M states"]:
     """Every example with every mask, weighted by `P(K | x)` (Eq. 4.2)."""
+    check_kind("masks", masks, MaskLaw, "a MaskLaw")
+    sequences = np.asarray(numbers_of("sequences", sequences))
+    states = sequences.shape[-1] if sequences.ndim else 0
+    power = round(states ** (1 / masks.length)) ** masks.length
+    if not states or power != states or (masks.looks and states != len(masks.weights)):
+        raise ValueError(
+            f"sequences has shape {sequences.shape}; it must end in a count for each of the sequences of "
+            f"{masks.length} tokens"
+        )
+    parameter("sequences", sequences, sequences.shape)
     table = masks.table(sequences.shape[-1])
     return sequences[..., None, :] * table.T
 
@@ -67,7 +99,7 @@ def loss(
     mask_is_evidence: bool = True,
 ) -> Float[np.ndarray, "*batch"]:
     """The mean of `-log p_theta(x_K | x_-K, K)` over the counts."""
-    _check(counts, statistics, masks, vocab)
+    theta, counts, statistics = _checked(theta, counts, statistics, masks, vocab, mask_is_evidence)
     total = np.zeros(theta.shape[:-1])
     for m, mask, logs in _weights(theta, statistics, masks, mask_is_evidence):
         n = counts[..., m, :]
@@ -90,7 +122,7 @@ def derivatives(
     Without `mask_is_evidence` the factor `P(K | x)` is left out of the model's conditional: right for
     masks that do not look, and inconsistent for masks that do.
     """
-    _check(counts, statistics, masks, vocab)
+    theta, counts, statistics = _checked(theta, counts, statistics, masks, vocab, mask_is_evidence)
     d = statistics.shape[1]
     gradient = np.zeros((*theta.shape[:-1], d))
     hessian = np.zeros((*theta.shape[:-1], d, d))
@@ -122,7 +154,9 @@ def fit(
     Newton steps with a ridge of 1e-10 are halved until the loss falls. A data set whose minimum is at
     infinity, or not unique, does not converge: `converged` says so, and no number is invented.
     """
-    _check(counts, statistics, masks, vocab)
+    check_count("steps", steps)
+    check_number("tolerance", tolerance, above=0)
+    _, counts, statistics = _checked(..., counts, statistics, masks, vocab, mask_is_evidence)
     d = statistics.shape[1]
     given = {"mask_is_evidence": mask_is_evidence}
     theta = np.zeros((*counts.shape[:-2], d))
@@ -147,8 +181,36 @@ def fit(
     return Fit(theta, largest, (largest < 1e3 * tolerance) & curved)
 
 
+def _checked(
+    theta: Any, counts: Any, statistics: Any, masks: Any, vocab: Any, evidence: Any
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """The arrays, if the counts are of data sets that are not empty, and statistics and theta fit."""
+    check_kind("masks", masks, MaskLaw, "a MaskLaw")
+    check_count("vocab", vocab)
+    check_flag("mask_is_evidence", evidence)
+    if vocab > MOST or vocab**masks.length > MOST:
+        raise ValueError(f"vocab is {vocab}; it has more than {MOST} sequences of {masks.length}")
+    counts = np.asarray(numbers_of("counts", counts))
+    statistics = np.asarray(numbers_of("statistics", statistics))
+    if theta is not ...:
+        theta = np.asarray(numbers_of("theta", theta))
+        if theta.ndim == 0 or theta.shape[-1:] != statistics.shape[-1:]:
+            raise ValueError(
+                f"theta has shape {theta.shape}; it must end in an entry for each column of statistics, "
+                f"which have shape {statistics.shape}"
+            )
+        if theta.shape[:-1] != counts.shape[:-2]:
+            raise ValueError(
+                f"theta has shape {theta.shape} and counts {counts.shape}; their batches must be equal"
+            )
+        check_finite("theta", theta)
+    check_finite("statistics", statistics)
+    _check(counts, statistics, masks, vocab)
+    return theta, counts, statistics
+
+
 def _check(counts: np.ndarray, statistics: np.ndarray, masks: MaskLaw, vocab: int) -> None:
-    """Raise unless the counts are of data sets that are not empty, and the statistics are there."""
+    """Raise unless the shapes fit, and no data set is empty."""
     states = vocab**masks.length
     if statistics.ndim != 2 or statistics.shape[0] != states or statistics.shape[1] == 0:
         raise ValueError(

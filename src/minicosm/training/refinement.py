@@ -13,9 +13,18 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.models import Translator
+from minicosm.models.checks import (
+    check_count,
+    check_flag,
+    check_inside,
+    check_key,
+    check_whole,
+    numbers_of,
+    shown,
+)
 from minicosm.models.repeats import put_back, repeats
 from minicosm.worlds import Translation
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import AnyArray, is_concrete
 
 from .devices import over_batch
 
@@ -35,7 +44,21 @@ class Pairs(eqx.Module):
     target: Int[AnyArray, "*stack pairs T"]
     target_length: Int[AnyArray, "*stack pairs"]
 
+    def __check_init__(self) -> None:
+        rows = check_whole("source", self.source).shape[:-1]
+        for name in ("source", "target"):
+            tokens = check_whole(name, getattr(self, name))
+            if tokens.ndim < 2 or tokens.shape[:-1] != rows:
+                raise ValueError(
+                    f"{name} has shape {tokens.shape}; source and target have a row of tokens for each "
+                    "pair, and as many rows"
+                )
+            check_inside(name, tokens, 0, 2**31 - 1)
+            lengths = check_whole(f"{name}_length", getattr(self, f"{name}_length"), rows)
+            check_inside(f"{name}_length", lengths, 1, tokens.shape[-1])
+
     def sample(self, key: PRNGKeyArray) -> Translation:
+        check_key("key", key)
         at = jax.random.randint(key, (), 0, self.source.shape[0])
         rows = (self.source, self.source_length, self.target, self.target_length)
         return Translation(*(jnp.asarray(row)[at] for row in rows))
@@ -49,6 +72,10 @@ class TranslationObjective(eqx.Module):
 
     def __check_init__(self) -> None:
         check_count("batch", self.batch)
+        if isinstance(self.pairs, type) or not callable(getattr(self.pairs, "sample", None)):
+            raise TypeError(
+                f"pairs is {shown(self.pairs)}; it must have sample(key), as a world or Pairs has"
+            )
 
     def __call__(
         self, model: Translator, key: PRNGKeyArray, step: Int[Array, ""] | int
@@ -87,13 +114,14 @@ class RefinementObjective(TranslationObjective):
 
     stages: int = eqx.field(static=True, default=2, kw_only=True)
     keep: Float[AnyArray, "*stack"] = eqx.field(
-        default=0.15, kw_only=True, converter=lambda share: np.asarray(share, np.float32)
+        default=0.15, kw_only=True, converter=lambda share: _share(share)
     )
     remask: bool = eqx.field(static=True, default=True, kw_only=True)
 
     def __check_init__(self) -> None:
         check_count("stages", self.stages)
-        if not ((self.keep >= 0) & (self.keep <= 1)).all():
+        check_flag("remask", self.remask)
+        if not self.keep.size or not ((self.keep >= 0) & (self.keep <= 1)).all():
             raise ValueError(f"keep is {self.keep}; it must be a probability")
 
     def one(self, model: Translator, key: PRNGKeyArray) -> dict[str, Array]:
@@ -130,10 +158,28 @@ class RefinementObjective(TranslationObjective):
 def corrupt(
     key: PRNGKeyArray, tokens: Int[Array, " T"], keep: float | Float[AnyArray, ""], vocab: int
 ) -> Int[Array, " T"]:
-    """Each token with probability `keep`, a uniformly random one of the vocabulary otherwise."""
+    """Each token with probability `keep`, a uniformly random one of the vocabulary otherwise.
+    Padding may be any token."""
+    check_key("key", key)
+    check_count("vocab", vocab)
+    if vocab >= 2**31:
+        raise ValueError(f"vocab is {vocab}; it must be less than 2^31")
+    if is_concrete(keep):
+        share = _share(keep)
+        if share.shape != ():
+            raise ValueError(f"keep has shape {share.shape}; it must be one probability")
+        check_inside("keep", share, 0, 1)
+    tokens = jnp.asarray(check_whole("tokens", tokens))
+    if tokens.ndim != 1:
+        raise ValueError(f"tokens has shape {tokens.shape}; one sequence has shape (T,)")
     which, what = jax.random.split(key)
     random = jax.random.randint(what, tokens.shape, 0, vocab, tokens.dtype)
     return jnp.where(jax.random.uniform(which, tokens.shape) < keep, tokens, random)
+
+
+def _share(keep: Any) -> Float[np.ndarray, "*stack"]:
+    """Probabilities that tokens are kept, in float32."""
+    return np.asarray(numbers_of("keep", keep, "probabilities"), np.float32)
 
 
 def _encoded(

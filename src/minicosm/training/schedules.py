@@ -14,8 +14,7 @@ from jaxtyping import PyTree
 from optax.contrib import MuonDimensionNumbers as Axes
 
 from minicosm.models import Transformer
-from minicosm.models.checks import check_number, shown
-from minicosm.worlds.arrays import check_count
+from minicosm.models.checks import check_count, check_number, shown
 
 Decay = Literal["linear", "cosine"]
 
@@ -107,6 +106,8 @@ def adafactor(
     """Adafactor as T5X sets it (relative steps, factored second moments that decay as `1 - t^-0.8`,
     no momentum), with a rate from `floor` to `peak` over `warmup` steps and back along a half cosine."""
     peak, steps, warmup = _checked("peak", peak, steps, warmup)
+    if warmup >= steps:
+        raise ValueError(f"warmup is {warmup}; it must be less than steps, {steps}")
     return _adafactor(peak, steps, warmup, check_number("floor", floor, least=0))
 
 

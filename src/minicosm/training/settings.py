@@ -1,6 +1,5 @@
 """What `fit` and `fit_ensemble` may be told beyond what they train, and the checks of what they are given."""
 
-import inspect
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -8,6 +7,7 @@ from typing import Any, TypedDict
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh
@@ -15,13 +15,14 @@ from jaxtyping import PyTree
 
 from minicosm.models.checks import (
     check_callable,
+    check_count,
     check_file,
     check_flag,
     check_kind,
     check_number,
     shown,
 )
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import AnyArray
 
 Reporter = Callable[[int, int], None] | Callable[[int, int, str], None]
 Watch = Callable[[Any, int], Mapping[str, Any]]
@@ -67,7 +68,7 @@ def check_settings(
     if accumulate >= 2**31:
         raise ValueError(f"accumulate is {accumulate}; it must be less than 2^31")
     if progress is not None:
-        check_reporter(progress)
+        check_callable("progress", progress, "progress(done, steps)", "progress(done, steps, note)")
     if watch is not None:
         check_callable("watch", watch, "watch(params, done)")
     if target is not None:
@@ -92,24 +93,6 @@ def check_optimiser(optimiser: Any) -> None:
         )
 
 
-def check_reporter(progress: Any) -> None:
-    """Raise unless it can be called with two or three arguments."""
-    check_callable("progress", progress, "progress(done, steps) or progress(done, steps, note)")
-    try:
-        signature = inspect.signature(progress)
-    except (ValueError, TypeError):  # a builtin without a signature
-        return
-    for arguments in ((0, 1), (0, 1, "")):
-        try:
-            signature.bind(*arguments)
-            return
-        except TypeError:
-            continue
-    raise TypeError(
-        f"progress is {shown(progress)}; it must take two arguments (done, steps) or three, with a note"
-    )
-
-
 def parted(params: Any, trainable: Any) -> tuple[PyTree, PyTree]:
     """What is learned and what stays, in trees like `params`."""
     if not callable(trainable) and not all(
@@ -127,17 +110,35 @@ def parted(params: Any, trainable: Any) -> tuple[PyTree, PyTree]:
             "structure, or leaves that stand for whole subtrees"
         ) from None
     leaves = jax.tree.leaves(learned)
-    if not leaves:
+    if not sum(np.size(leaf) for leaf in leaves):
         raise ValueError(
             f"params is {shown(params)}, and trainable selects no array of it; there must be one"
         )
-    wrong = [leaf for leaf in leaves if not eqx.is_inexact_array(leaf)]
+    wrong = [
+        leaf
+        for leaf in leaves
+        if not (eqx.is_array(leaf) and jnp.issubdtype(leaf.dtype, jnp.floating))
+    ]
     if wrong:
         what = f"an array of {wrong[0].dtype}" if eqx.is_array(wrong[0]) else shown(wrong[0])
         raise ValueError(
             f"trainable selects {what} of params; only arrays of real numbers can be trained"
         )
     return learned, fixed
+
+
+def as_jax(name: str, tree: Any) -> Any:
+    """The tree with JAX arrays in the place of NumPy's."""
+
+    def leaf(path: tuple, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        if value.dtype.kind in "OSUMm":
+            where = name + jax.tree_util.keystr(path)
+            raise TypeError(f"{where} has dtype {value.dtype}; arrays must hold numbers")
+        return jnp.asarray(value)
+
+    return jax.tree.map_with_path(leaf, tree)
 
 
 def check_members(name: str, tree: Any, members: int) -> None:
