@@ -6,21 +6,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from minicosm.adaptation import Classifier, LinearHead, accuracy
-from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
-from minicosm.adaptation.tuning import (
+from minicosm.adaptation import (
+    Classifier,
     FineTuningLoss,
     HeadLoss,
+    LinearHead,
     SlotLoss,
     TuningLoss,
+    accuracy,
     attention_trainable,
-    cross_entropy,
     fresh_attention_head,
     fresh_linear_head,
     fresh_prompt,
     fresh_rows,
     slot_messages,
 )
+from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
+from minicosm.adaptation.tuning import cross_entropy
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.training import adam, fit
 from minicosm.worlds import HMM, MemoryHMM

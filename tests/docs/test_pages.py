@@ -15,8 +15,8 @@ import tyro
 from pages import GUIDES, PATHS, ROOT, Page
 
 from minicosm.cli import Audit, Check, Command, List, Report, Show
+from minicosm.lab import LabError
 from minicosm.lab.catalogue import select, select_studies
-from minicosm.lab.claims import LabError
 from minicosm.lab.options import assign, split
 from minicosm.studies import STUDIES
 

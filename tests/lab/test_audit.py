@@ -22,7 +22,7 @@ from minicosm.lab import (
     recall,
 )
 from minicosm.lab.audit import audit, audit_claim
-from minicosm.theory.theorem import Theorem
+from minicosm.theory import Theorem
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")  # what users meet, not beartype
 

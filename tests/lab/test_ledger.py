@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minicosm.lab import Ledger, holds, refuted, rows
-from minicosm.theory.theorem import Condition, Theorem
+from minicosm.theory import Condition, Theorem
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")  # what users meet, not beartype
 

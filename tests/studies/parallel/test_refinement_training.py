@@ -15,7 +15,8 @@ from minicosm.studies.parallel.claims import refinement as claims
 from minicosm.studies.parallel.experiments import diagnostics, measures, teachers
 from minicosm.studies.parallel.figures import refinement as figures
 from minicosm.studies.parallel.trials import CAUSAL, DATA, EXACT, KEPT, MARGINALS, OPEN, Refining
-from minicosm.training.refinement import Pairs, RefinementObjective, TranslationObjective, corrupt
+from minicosm.training import Pairs, RefinementObjective, TranslationObjective
+from minicosm.training.refinement import corrupt
 from minicosm.worlds import Fertility
 
 WORLD = Fertility((0.5, 0.3, 0.2), source_vocab=6, shortest=2, longest=4)

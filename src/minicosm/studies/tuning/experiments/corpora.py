@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from minicosm.adaptation import slot_messages
 from minicosm.adaptation.heads import AnyArray
-from minicosm.adaptation.tuning import slot_messages
 from minicosm.worlds import HMM, MemoryHMM, PosteriorTask
 from minicosm.worlds.hmm.chain import normalise
 

@@ -9,15 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from minicosm.adaptation import AttentionHead, accuracy
-from minicosm.adaptation.heads import AnyArray
-from minicosm.adaptation.tuning import (
+from minicosm.adaptation import (
+    AttentionHead,
     HeadLoss,
+    accuracy,
     attention_trainable,
     fresh_attention_head,
-    head_scores,
-    seen,
 )
+from minicosm.adaptation.heads import AnyArray
+from minicosm.adaptation.tuning import head_scores, seen
 from minicosm.training import adam, fit_ensemble
 from minicosm.training.fit import Reporter
 from minicosm.worlds import MemoryHMM

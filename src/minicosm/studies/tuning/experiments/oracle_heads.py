@@ -20,17 +20,18 @@ import jax
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from minicosm.adaptation import Classifier, SoftPrompt, accuracy
-from minicosm.adaptation.controls import first_tokens, token_histogram
-from minicosm.adaptation.logistic import logistic_accuracies, whitened
-from minicosm.adaptation.tuning import (
+from minicosm.adaptation import (
+    Classifier,
     SlotLoss,
+    SoftPrompt,
+    accuracy,
     fresh_linear_head,
     fresh_prompt,
     prompt_rates,
-    slot_features,
-    slot_scores,
 )
+from minicosm.adaptation.controls import first_tokens, token_histogram
+from minicosm.adaptation.logistic import logistic_accuracies, whitened
+from minicosm.adaptation.tuning import slot_features, slot_scores
 from minicosm.lab import Progress, TrialResult
 from minicosm.training import History, adam, fit_ensemble
 from minicosm.training.fit import Reporter

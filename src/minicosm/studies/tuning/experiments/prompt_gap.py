@@ -16,16 +16,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
-from minicosm.adaptation.heads import AnyArray
-from minicosm.adaptation.logistic import logistic_accuracies
-from minicosm.adaptation.tuning import (
+from minicosm.adaptation import (
+    Classifier,
+    LinearHead,
     SlotLoss,
+    SoftPrompt,
     fresh_linear_head,
     prompt_rates,
-    slot_features,
-    slot_scores,
 )
+from minicosm.adaptation.heads import AnyArray
+from minicosm.adaptation.logistic import logistic_accuracies
+from minicosm.adaptation.tuning import slot_features, slot_scores
 from minicosm.lab import Progress, TrialResult
 from minicosm.theory.tuning import theorem_3_6
 from minicosm.training import adam, fit_ensemble

@@ -7,11 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from minicosm.adaptation import LinearHead, accuracy
+from minicosm.adaptation import HeadLoss, LinearHead, accuracy, fresh_linear_head
 from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
 from minicosm.adaptation.heads import AnyArray
 from minicosm.adaptation.outputs import outputs_everywhere
-from minicosm.adaptation.tuning import HeadLoss, fresh_linear_head
 from minicosm.models import Transformer
 from minicosm.training import adam, fit_ensemble
 

@@ -8,15 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
-from minicosm.adaptation import Classifier, LinearHead, accuracy
-from minicosm.adaptation.outputs import outputs_at_mask
-from minicosm.adaptation.tuning import (
+from minicosm.adaptation import (
+    Classifier,
     FineTuningLoss,
+    LinearHead,
     TuningLoss,
+    accuracy,
     fresh_linear_head,
     fresh_rows,
-    slot_prior,
 )
+from minicosm.adaptation.outputs import outputs_at_mask
+from minicosm.adaptation.tuning import slot_prior
 from minicosm.models import Transformer
 from minicosm.training import adam, adamw, fit
 from minicosm.worlds import HMM
