@@ -21,11 +21,11 @@ MESHES = ("ensemble=4,batch=2", "batch=4")
 
 
 def same(found, expected, mesh):
-    """Parameters and metrics agree to 1e-7 in double precision: sums are taken in another order, and Adam
+    """Parameters and metrics agree to 1e-8 in double precision: sums are taken in another order, and Adam
     divides the rounding of gradients that vanish by its epsilon, 1e-8."""
     assert set(found) == set(expected)
     for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, atol=1e-7, err_msg=(mesh, name))
+        np.testing.assert_allclose(found[name], value, atol=1e-8, err_msg=(mesh, name))
 
 
 @pytest.mark.skipif(jax.device_count() < 2, reason="conftest.py makes two devices of the processor")
@@ -45,7 +45,9 @@ def test_two_devices_give_what_one_gives():
 
 @pytest.mark.long
 def test_eight_devices_give_what_one_gives(tmp_path):
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    # With the other flags of this process: they decide the last bit of the weights that are drawn.
+    devices = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
+    flags = {"XLA_FLAGS": devices, "JAX_PLATFORMS": "cpu"}
     result = tmp_path / "result"
     command = [sys.executable, RUNS, "", result, *MESHES]
     subprocess.run(command, env=os.environ | flags, check=True, timeout=120)
