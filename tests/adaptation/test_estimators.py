@@ -48,7 +48,7 @@ def test_a_linear_head_is_logistic_regression_on_the_masked_laws(mask_first, cla
     np.testing.assert_array_equal(law.argmax(axis=1), expected)
 
 
-@pytest.mark.parametrize("mask_first", [False, True])
+@pytest.mark.parametrize("mask_first", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_prompt_on_an_exact_world_is_the_long_way(mask_first):
     """The generic loss, which runs the model, in place of the fast one."""
     with jax.enable_x64(True):
@@ -87,7 +87,7 @@ def test_the_prompt_of_theorem_3_6_is_found():
     assert prompt.score(tokens[test], labels[test]) > 0.97
 
 
-@pytest.mark.parametrize("kind", ["transformer", "memory"])
+@pytest.mark.parametrize("kind", ["transformer", pytest.param("memory", marks=pytest.mark.long)])
 def test_any_masked_language_model_can_be_tuned(kind):
     if kind == "transformer":
         model = Transformer(SMALL, key=jax.random.key(0))
