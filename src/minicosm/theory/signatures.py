@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import AbstractArray, PRNGKeyArray
 
@@ -72,10 +71,12 @@ def checked(*may_be_empty: str, **own: Check) -> Callable[[Door], Door]:
 
 def _guarded(function: Any, own: dict[str, Check], may_be_empty: tuple[str, ...]) -> Any:
     signature = inspect.signature(function)
-    unknown = set(own) - set(signature.parameters)
+    hints = {name: p.annotation for name, p in signature.parameters.items()}
+    unknown = set(own) - set(hints)
     if unknown:
         raise TypeError(f"{function.__qualname__} has no arguments {sorted(unknown)} to be checked")
-    hints = {name: p.annotation for name, p in signature.parameters.items()}
+    checks = {name: _check_of(hint, may_be_empty) for name, hint in hints.items()}
+    optional = {name for name, hint in hints.items() if type(None) in get_args(hint)}
 
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
@@ -85,81 +86,95 @@ def _guarded(function: Any, own: dict[str, Check], may_be_empty: tuple[str, ...]
             return function(*args, **kwargs)  # which says what is missing, or too much
         sizes: Sizes = {}
         for name, value in bound.arguments.items():
-            if value is None and type(None) in get_args(hints[name]):
+            if value is None and name in optional:
                 continue
-            value = _check(name, value, hints[name], sizes, may_be_empty)
+            value = checks[name](name, value, sizes)
             bound.arguments[name] = own[name](name, value) if name in own else value
         return function(*bound.args, **bound.kwargs)
 
     return guarded
 
 
-def _check(name: str, value: Any, hint: Any, sizes: Sizes, empty: tuple[str, ...]) -> Any:
-    """`value` if it is what the annotation says."""
+# -- checks from annotations ------------------------------------------------------------------
+
+
+def _check_of(hint: Any, empty: tuple[str, ...]) -> Callable[[str, Any, Sizes], Any]:
+    """What is asked of a value with this annotation: `(name, value, sizes) -> value`."""
+    origin, inside = get_origin(hint), get_args(hint)
     if hint == PRNGKeyArray:
-        return check_key(value, name)
-    if get_origin(hint) in (Union, types.UnionType):
-        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
-        arrays = all(isinstance(kind, type) and issubclass(kind, AbstractArray) for kind in kinds)
-        if len(kinds) == 1 or arrays:
-            return _check(name, value, kinds[0], sizes, empty)
-        return value
+        return lambda name, value, _: check_key(value, name)
+    if origin in (Union, types.UnionType):
+        kinds = [kind for kind in inside if kind is not type(None)]
+        if len(kinds) == 1 or all(_is_array(kind) for kind in kinds):
+            return _check_of(kinds[0], empty)
+        raise TypeError(f"{hint} is no annotation that can be checked")
     if hint is bool:
-        return check_flag(name, value)
-    elif hint is int:
-        return check_whole(name, value, least=-(2**62), most=2**62)
-    elif hint is float:
-        return check_real(name, value)
-    elif get_origin(hint) is Literal:
-        return check_choice(name, value, get_args(hint))
-    elif get_origin(hint) is collections.abc.Sequence:
-        return _sequence(name, value, get_args(hint)[0], sizes, empty)
-    elif get_origin(hint) is tuple and ... not in get_args(hint):
-        return _tuple(name, value, get_args(hint), sizes, empty)
-    elif get_origin(hint) is collections.abc.Callable:
-        if not callable(value):
-            raise TypeError(f"{name} is {brief(value)}; it must be a function")
-    elif isinstance(hint, type) and issubclass(hint, AbstractArray):
-        return _array(name, value, hint, sizes, empty)
-    elif isinstance(hint, type) and hint not in (Any, inspect.Parameter.empty):
-        check_kind(name, value, hint)
+        return lambda name, value, _: check_flag(name, value)
+    if hint is int:
+        return lambda name, value, _: check_whole(name, value, least=-(2**62), most=2**62)
+    if hint is float:
+        return lambda name, value, _: check_real(name, value)
+    if origin is Literal:
+        return lambda name, value, _: check_choice(name, value, inside)
+    if origin is collections.abc.Sequence:
+        return functools.partial(_sequence, _check_of(inside[0], empty))
+    if origin is tuple:
+        return functools.partial(_tuple, [_check_of(kind, empty) for kind in inside])
+    if origin is collections.abc.Callable:
+        return _callable
+    if _is_array(hint):
+        return functools.partial(_array, hint, hint.dim_str.split(), empty)
+    if isinstance(hint, type) and hint not in (Any, inspect.Parameter.empty):
+        return functools.partial(_of_class, hint)
+    return lambda name, value, _: value
+
+
+def _is_array(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, AbstractArray)
+
+
+def _of_class(kind: type, name: str, value: Any, _: Sizes) -> Any:
+    check_kind(name, value, kind)
     return value
 
 
-def _sequence(name: str, value: Any, kind: Any, sizes: Sizes, empty: tuple[str, ...]) -> Any:
-    if kind is int and isinstance(value, np.ndarray) and value.ndim == 1:
+def _callable(name: str, value: Any, _: Sizes) -> Any:
+    if not callable(value):
+        raise TypeError(f"{name} is {brief(value)}; it must be a function")
+    return value
+
+
+def _sequence(check: Any, name: str, value: Any, sizes: Sizes) -> list[Any]:
+    if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
     if not isinstance(value, list | tuple | range):
         raise TypeError(f"{name} is {brief(value)}; it must be a list or tuple")
-    return [_check(f"{name}[{i}]", one, kind, sizes, empty) for i, one in enumerate(value)]
+    return [check(f"{name}[{i}]", one, sizes) for i, one in enumerate(value)]
 
 
-def _tuple(
-    name: str, value: Any, kinds: tuple[Any, ...], sizes: Sizes, empty: tuple[str, ...]
-) -> Any:
-    if not isinstance(value, list | tuple) or len(value) != len(kinds):
-        raise TypeError(f"{name} is {brief(value)}; it must be a tuple of {len(kinds)}")
-    each = zip(value, kinds, strict=True)
-    return tuple(
-        _check(f"{name}[{i}]", one, kind, sizes, empty) for i, (one, kind) in enumerate(each)
-    )
+def _tuple(checks: list[Any], name: str, value: Any, sizes: Sizes) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple) or len(value) != len(checks):
+        raise TypeError(f"{name} is {brief(value)}; it must be a tuple of {len(checks)}")
+    each = enumerate(zip(checks, value, strict=True))
+    return tuple(check(f"{name}[{i}]", one, sizes) for i, (check, one) in each)
 
 
 def _array(
-    name: str, value: Any, hint: type[AbstractArray], sizes: Sizes, empty: tuple[str, ...]
+    hint: Any, axes: list[str], empty: tuple[str, ...], name: str, value: Any, sizes: Sizes
 ) -> Any:
-    kinds = {"bool": "b", "int32": "iu", "int64": "iu"}
-    wanted = next((kinds[dtype] for dtype in hint.dtypes if dtype in kinds), "f")
-    array = check_reals(name, value) if wanted == "f" else as_numbers(name, value, wanted)
-    _shape(name, array.shape, hint.dim_str.split(), sizes, empty)
+    if "float64" in hint.dtypes:
+        array = check_reals(name, value)
+    else:
+        array = as_numbers(name, value, "b" if "bool" in hint.dtypes else "iu")
+    _shape(name, array.shape, axes, sizes, empty)
     if not is_concrete(array):
         return array
     if hint.array_type is np.ndarray or not isinstance(array, jax.Array):
         array = np.asarray(array)
-        if wanted == "iu" and array.dtype not in (np.int32, np.int64):
-            array = array.astype(np.int64)
-    if wanted == "f" and not jnp.issubdtype(array.dtype, jnp.floating):
-        array = array.astype(np.float64 if isinstance(array, np.ndarray) else float)
+        if "int64" in hint.dtypes and array.dtype not in (np.int32, np.int64):
+            return array.astype(np.int64)
+    if "float64" in hint.dtypes and array.dtype.kind in "iu":
+        return array.astype(float)
     return array
 
 

@@ -349,7 +349,8 @@ def random_parameters(
     """Gaussian logits (deviation `scale`) and values on orthonormal E; with `noise`, nearly balanced.
 
     Nearly balanced: closed brackets have the open ones' logits minus a_{i,d'} and their values times
-    `-exp(a_{i,d'})`, so that S = 0, and then Gaussian noise is added to both.
+    `-exp(a_{i,d'})`, so that S = 0, and then Gaussian noise is added to both. Scales are at most 100, as
+    the exponential of far larger ones is infinite.
     """
     pairs = 2 * types * depth
     check_size(f"parameters of {types} types and depth {depth}", (pairs + 1) ** 2)

@@ -53,6 +53,10 @@ def reads_pairs(model: Transformer, world: Dyck) -> bool:
             f"the model has {rows} input rows; it must have {world.vocab + 1} for tokens and a start "
             f"token or {world.pairs + 1} for brackets with their depths and a start token"
         )
+    if model.config.vocab != world.vocab:
+        raise ValueError(
+            f"the model predicts {model.config.vocab} tokens; the world has {world.vocab}"
+        )
     return rows == world.pairs + 1 and world.depth > 1
 
 
@@ -281,6 +285,7 @@ def corollary_2_2_1_first_layer(
 @checked(count=COUNT)
 def identity_layers(model: Transformer, world: Dyck, count: int = 2) -> Theorem:
     """Section 2.2.5.2: an exact model with `count` more layers that do nothing is exact."""
+    reads_pairs(model, world)
     deeper = with_identity_layers(model, count)
     return Theorem("identity layers", construction=deeper, check=_predicts(deeper, world))
 

@@ -71,19 +71,21 @@ def check_input_rows(model: Transformer, rows: int) -> None:
 
 
 def check_one_head(model: Transformer, *, mlp: bool = True) -> None:
-    """Raise unless the model has one head as wide as itself, an output matrix, and, if `mlp`, MLPs."""
+    """Raise unless the model has one head as wide as itself, an output matrix and, if `mlp`, MLPs
+    with biases."""
     config = model.config
     faults = {
         f"{config.heads} heads of width {config.size_of_head}": config.heads != 1
         or config.size_of_head != config.width,
         "no output matrix of its own": model.output is None,
-        "no MLPs": mlp and model.layers.mlp is None,
+        "no MLPs with biases": mlp
+        and (model.layers.mlp is None or model.layers.mlp.up_bias is None),
     }
     for fault, present in faults.items():
         if present:
             raise ValueError(
                 f"the model has {fault}; it must be one of the constructed ones, with one head as wide as "
-                "itself, an output matrix" + (" and MLPs" if mlp else "")
+                "itself, an output matrix" + (" and MLPs with biases" if mlp else "")
             )
 
 
