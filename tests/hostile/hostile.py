@@ -21,12 +21,15 @@ the argument allows. Tests of this kind want `pytest.mark.usefixtures("unchecked
 """
 
 import contextlib
+import dataclasses
+import inspect
 import linecache
 import resource
 import signal
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
@@ -260,9 +263,20 @@ def _judge(error: Exception, names: Iterable[str]) -> tuple[str, str]:
     return ("sentence" if written and named and one else "accident"), text
 
 
+def _leaves(answer: Any) -> list[Any]:
+    """The leaves of an answer; a dataclass, as a `Theorem`, holds those of its fields."""
+    leaves = []
+    for leaf in jax.tree.leaves(answer):
+        if dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):
+            leaves += _leaves([getattr(leaf, field.name) for field in dataclasses.fields(leaf)])
+        else:
+            leaves.append(leaf)
+    return leaves
+
+
 def has_nan(answer: Any) -> bool:
     """Whether a number or array anywhere in the answer is NaN."""
-    for leaf in jax.tree.leaves(answer):
+    for leaf in _leaves(answer):
         if isinstance(leaf, float | complex | np.ndarray | np.generic | jax.Array):
             if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(
                 leaf.dtype, jax.dtypes.extended
@@ -275,7 +289,7 @@ def has_nan(answer: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    left, right = jax.tree.leaves(one), jax.tree.leaves(other)
+    left, right = _leaves(one), _leaves(other)
     if len(left) != len(right):
         return False
     for a, b in zip(left, right, strict=True):
@@ -334,3 +348,52 @@ def report(findings: list[Finding], most: int = 40) -> str:
     """The findings as lines, for a failing test."""
     lines = [str(finding) for finding in findings[:most]]
     return "\n".join([f"{len(findings)} hostile calls:", *lines])
+
+
+# -- front doors --------------------------------------------------------------------------------
+
+
+def front_doors(module: ModuleType) -> dict[str, Callable]:
+    """What a user may call with arguments, by name: functions, classes and their public methods, of
+    `__all__` or, in a module without it, what is defined there. Tuples that functions return are left out.
+    """
+    names = getattr(module, "__all__", None)
+    if names is None:
+        inside = {n: f for n, f in vars(module).items() if not n.startswith("_")}
+        names = [n for n, f in inside.items() if getattr(f, "__module__", "") == module.__name__]
+    doors: dict[str, Callable] = {}
+    for name in names:
+        value = getattr(module, name)
+        if isinstance(value, ModuleType):
+            doors |= {f"{name}.{inner}": door for inner, door in front_doors(value).items()}
+        elif isinstance(value, type) and not issubclass(value, tuple):
+            doors[name] = value
+            methods = {n: f for n, f in vars(value).items() if inspect.isfunction(f)}
+            doors |= {f"{name}.{n}": f for n, f in methods.items() if not n.startswith("_")}
+        elif inspect.isfunction(value):
+            doors[name] = value
+    return {name: door for name, door in doors.items() if _takes_arguments(door)}
+
+
+def _takes_arguments(door: Callable) -> bool:
+    return any(name != "self" for name in inspect.signature(door).parameters)
+
+
+def not_called(module: ModuleType, calls: Iterable[Call]) -> list[str]:
+    """The front doors of a module that no call of the table goes through."""
+    called = [getattr(call.function, "__func__", call.function) for call in calls]
+    return [name for name, door in front_doors(module).items() if door not in called]
+
+
+def tally(findings: Iterable[Finding], calls: Iterable[Call]) -> dict[str, int]:
+    """How many calls came back how; "accepted" are answers that are allowed, "silent" those that are not."""
+    allows = {(repr(call), name): a.allows for call in calls for name, a in call.arguments.items()}
+    counts: dict[str, int] = {}
+    for finding in findings:
+        silent = (
+            finding.what == "accepted"
+            and finding.value not in allows[finding.call, finding.argument]
+        )
+        what = "silent" if silent else finding.what
+        counts[what] = counts.get(what, 0) + 1
+    return counts
