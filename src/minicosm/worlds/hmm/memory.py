@@ -28,6 +28,7 @@ from ..arrays import (
     parameter,
     stochastic,
 )
+from ..memories import check_place, check_step
 from ..padding import cut, known, pad
 from ..text import numbers_text
 from . import chain, memory_laws
@@ -350,6 +351,7 @@ class MemoryHMM(eqx.Module):
 
     def read(self, memory: MemoryFilter, n: Scalar, token: Scalar) -> MemoryFilter:
         """The memory once `token` stands after the first n tokens: one step of every chain."""
+        n, token = check_step(self.begin, memory, n, token, self.vocab)
         columns = embed_rows(self.emission_columns(), jnp.asarray(token)[None], None)[0]
         seen = memory.hidden[n] * self.lift(columns)
         total = jnp.sum(seen, axis=1)
@@ -365,6 +367,7 @@ class MemoryHMM(eqx.Module):
     def law(self, memory: MemoryFilter, n: Scalar) -> Float[Array, " vocab"]:
         """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
         prefix."""
+        n = check_place(self.begin, memory, n)
         tau = weights_of(jnp.asarray(self.pM), memory.logs[n])[:, None] * memory.hidden[n]
         return jnp.log(self.emission_columns() @ chain.normalise(self.unlift(tau)))
 
