@@ -340,11 +340,11 @@ def faults(call: Call, only: Iterable[str] | None = None) -> list[Finding]:
     return [
         finding
         for finding in sweep(call, only)
-        if finding.what != "sentence" and not _meant(finding, call.arguments[finding.argument])
+        if finding.what != "sentence" and not is_meant(finding, call.arguments[finding.argument])
     ]
 
 
-def _meant(finding: Finding, argument: Argument) -> bool:
+def is_meant(finding: Finding, argument: Argument) -> bool:
     """Whether the answer is one that the value has by definition."""
     return finding.value in {"accepted": argument.allows, "nan": argument.nan}.get(finding.what, ())
 

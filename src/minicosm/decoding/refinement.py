@@ -128,10 +128,11 @@ class Refinement(NamedTuple):
         was trained with true lengths answers it by the beginning of the target, and is as sure of
         every token.
         """
-        return self._scored(check_number("alpha", alpha), check_flag("joint", joint))
+        number = jnp.asarray(check_number("alpha", alpha))  # an input, so that none compiles anew
+        return self._scored(number, check_flag("joint", joint))
 
     @eqx.filter_jit
-    def _scored(self, alpha: float | Array, joint: bool) -> "Refinement":
+    def _scored(self, alpha: Float[Array, ""], joint: bool) -> "Refinement":
         ran, lengths, of_length, inputs, outputs, log_probs, _ = self[4:]
         scores = _scores(log_probs, lengths, of_length, alpha, joint)
         return _chosen(ran, lengths, of_length, inputs, outputs, log_probs, scores)
@@ -188,7 +189,7 @@ def refine(
         if lengths is not None and is_concrete(start, lengths):
             real = np.arange(T) < np.asarray(lengths)[..., None]
             check_whole_numbers("start", np.where(real, start, 0), 0, model.vocab - 1)
-    number, joint = check_number("alpha", alpha), check_flag("joint", joint)
+    number, joint = jnp.asarray(check_number("alpha", alpha)), check_flag("joint", joint)
     return _refined(
         model, source, visible, key, steps, candidates, lengths, T, rejecter, number, joint, start
     )
@@ -205,7 +206,7 @@ def _refined(
     lengths: Int[AnyArray, "batch K"] | None,
     T: int,
     rejecter: Rejecter,
-    alpha: float | Array,
+    alpha: Float[Array, ""],
     joint: bool,
     start: Int[AnyArray, "batch K T"] | None,
 ) -> Refinement:
@@ -283,7 +284,7 @@ def _scores(
     log_probs: Float[Array, "batch K S"],
     lengths: Int[Array, "batch K"],
     of_length: Float[Array, "batch K"],
-    alpha: float | Array,
+    alpha: Float[Array, ""],
     joint: bool,
 ) -> Float[Array, "batch K S"]:
     """As `Refinement.scored` says."""
