@@ -75,7 +75,8 @@ ADDRESS = "0123456789abcdef-roll"
 DRAWN = lab.figure()
 NAME = {"name": thing("n", allows=TEXT)}
 VALUES_OF = {"values": thing([1.0, 2.0], allows=VALUED)}
-LIMIT = number(2.0)
+LIMIT = number(2.0, allows=("inf", "-inf"))
+FINITE = number(2.0)
 SAMPLE = (*EMPTY[:1], "array of nan", "array of objects", *ROWS)
 ESTIMATES = {"estimates": thing({"a": ESTIMATE}, allows="{}")}
 WORDS = {name: thing("text", allows=TEXT) for name in ("title", "source", "statement", "criterion")}
@@ -116,9 +117,9 @@ CALLS = [
     Call(lab.all_true, **NAME, values=thing([True, False], allows=("[]", "array of objects", "array of nan",
          "array without entries", *ROWS)), wanted=flag(True)),
     Call(lab.counterexample, **NAME, **VALUES_OF, beyond=LIMIT),
-    Call(lab.all_above, **NAME, **ESTIMATES, least=LIMIT),
-    Call(lab.all_below, **NAME, **ESTIMATES, most=LIMIT),
-    Call(lab.all_within, **NAME, **ESTIMATES, margin=thing(0.1, allows=("2.5", "True", *BIG)), around=LIMIT),
+    Call(lab.all_above, **NAME, **ESTIMATES, least=FINITE),
+    Call(lab.all_below, **NAME, **ESTIMATES, most=FINITE),
+    Call(lab.all_within, **NAME, **ESTIMATES, margin=thing(0.1, allows=("2.5", "True", *BIG)), around=FINITE),
     Call.of(lab.all_of, lambda parts, **more: lab.all_of(parts, **more), parts=thing(OUTCOME),
             numbers=thing({"n": 1}, allows=("None", "{}")), tables=thing((TABLE,), allows="[]"),
             remark=thing("r", allows=TEXT)),

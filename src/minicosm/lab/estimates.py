@@ -92,7 +92,7 @@ def _sample(name: str, values: Any) -> np.ndarray:
     import numpy as np
 
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} is {shown(values)}; it must be a list of numbers")
+        raise ValueError(f"{name} is {shown(values)}; a 1-D sample of numbers is needed")
     values = values if hasattr(values, "dtype") else list(values)
     try:
         array = np.asarray(values)

@@ -39,7 +39,7 @@ def _numbers(values: Any, name: str = "values") -> list[float]:
         return [number for value in values for number in _numbers(value, name)]
     number = as_number(values)
     if number is None:
-        raise TypeError(f"{name} hold {shown(values)}; they must be numbers, or lists of them")
+        raise TypeError(f"{shown(values)} is no number; {name} must be numbers, or lists of them")
     return [number]
 
 
@@ -56,7 +56,7 @@ def least(values: Any) -> float:
 
 def _asked(name: Any, values: Any, limit: Any, what: str = "limit") -> tuple[list[float], float]:
     check_text("name", name)
-    return _numbers(values), finite_number(what, limit)
+    return _numbers(values), check_number(what, limit, lambda x: not isnan(x), "a number")
 
 
 def _compared(name: str, number: float, empty: bool, holds: bool) -> Outcome:

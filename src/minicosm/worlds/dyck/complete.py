@@ -277,6 +277,9 @@ class EndingDyck(eqx.Module):
 
     complete: CompleteDyck
 
+    def __check_init__(self) -> None:
+        check_kind("complete", self.complete, CompleteDyck, "a CompleteDyck")
+
     @property
     def end(self) -> int:
         return self.complete.vocab

@@ -28,6 +28,7 @@ from ..arrays import (
     parameter,
     stochastic,
 )
+from ..checks import check_last_axes
 from ..memories import check_place, check_step
 from ..padding import cut, known, pad
 from ..text import numbers_text
@@ -197,10 +198,12 @@ class MemoryHMM(eqx.Module):
 
     def lift(self, rows: Float[AnyArray, "*batch MH"]) -> Float[Array, "*batch C H"]:
         """`eta(v)[(m_1..m_N), (j, s)] = v[(m_j, j, s)]`, v flattened over (m, j, s)."""
-        return jnp.asarray(rows)[..., self._lift_index()]
+        rows = check_last_axes("rows", rows, (self.values * self.hidden,))
+        return rows[..., self._lift_index()]
 
     def unlift(self, lifted: Float[AnyArray, "*batch C H"]) -> Float[Array, "*batch MH"]:
         """`phi(v)[(m, j, s)]`: the mean of v over the configurations with `m_j = m`."""
+        lifted = check_last_axes("lifted", lifted, (self.configurations, self.hidden))
         batch, syntax = lifted.shape[:-2], self.hidden // self.cells
         grid = jnp.reshape(lifted, (*batch, *(self.values,) * self.cells, self.cells, syntax))
         start = len(batch)
@@ -277,7 +280,7 @@ class MemoryHMM(eqx.Module):
         tau, lifted = self.aggregate(embeddings), self.lift(self.emission_columns())
         at = check_positions(at, len(tau))
         tau = tau if at is None else tau[at]
-        return tau.reshape(len(tau), -1) @ lifted.reshape(self.vocab, -1).T
+        return tau.reshape(*tau.shape[:-2], lifted[0].size) @ lifted.reshape(self.vocab, -1).T
 
     # -- exact questions ----------------------------------------------------------------------
 
