@@ -77,5 +77,5 @@ def doors(package: str) -> Iterator[Door]:
                     ours = str(getattr(function, "__module__", "")).startswith("minicosm")
                     if inspect.isfunction(function) and ours and takes_something(function):
                         yield Door(f"{package}.{name}.{method}", function)
-        elif inspect.isroutine(value) or hasattr(value, "__wrapped__"):
+        elif (inspect.isroutine(value) or hasattr(value, "__wrapped__")) and takes_something(value):
             yield Door(f"{package}.{name}", behind(value))
