@@ -8,7 +8,11 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    swept = [item for item in items if HERE in item.path.parents and "[" in item.name]
+    swept = [
+        item
+        for item in items
+        if HERE in item.path.parents and "hostile_" in item.path.name and "[" in item.name
+    ]
     for place, item in enumerate(sorted(swept, key=lambda item: item.nodeid)):
         if place % 5:
             item.add_marker(pytest.mark.long)

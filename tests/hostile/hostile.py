@@ -8,7 +8,8 @@ A table of valid calls says for every argument of which kind it is:
 `sweep(call)` replaces one argument at a time by every value of `VALUES`, and an array by spoiled copies
 of itself (`SPOILED`), and says of each call what came of it:
 
-- "sentence": a ValueError or TypeError that our code raises, in one line that names the argument;
+- "sentence": a ValueError or TypeError (of the lab also a LabError, and a LookupError where a name is
+  not known) that our code raises, in one line that names the argument;
 - "accepted": an answer, the same as that of the valid call where only the layout of an array is odd;
 - "nan": an answer that holds NaN although the valid call's has none;
 - "accident": a ValueError or TypeError that does not name the argument, or that nobody wrote for it;
@@ -34,6 +35,8 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+
+from minicosm.lab import LabError
 
 SECONDS = 10.0
 MEMORY = 8 * 2**30  # what one call may ask for beyond what the process holds, in bytes of addresses
@@ -104,6 +107,8 @@ class Argument(NamedTuple):
     allows: frozenset[str]
     names: tuple[str, ...] = ()
     array: bool = False
+    nan: frozenset[str] = frozenset()
+    """Values to which NaN is the defined answer."""
 
 
 def _argument(value: Any, kind: Iterable[str], allows: Any, names: Any, array: bool = False) -> Any:
@@ -164,9 +169,11 @@ def array(value: Any, *, allows: _Words = (), names: _Words = ()) -> Argument:
     return _argument(np.asarray(value), SAME, allows, names, array=True)
 
 
-def thing(value: Any, *, allows: _Words = (), names: _Words = ()) -> Argument:
+def thing(
+    value: Any, *, allows: _Words = (), names: _Words = (), nan: Iterable[str] = ()
+) -> Argument:
     """Anything else: a world, a model, a word among several, a function."""
-    return _argument(value, (), allows, names)
+    return _argument(value, (), allows, names)._replace(nan=frozenset(nan))
 
 
 def _tuple(words: _Words) -> tuple[str, ...]:
@@ -174,14 +181,24 @@ def _tuple(words: _Words) -> tuple[str, ...]:
 
 
 class Call:
-    """A valid call by keywords: `Call(function, name=argument, ...)`."""
+    """A valid call by keywords: `Call(function, name=argument, ...)`.
+
+    `Call.of(target, function, ...)` is for a target that takes arguments by their places: `function` takes
+    them by keywords and hands them on.
+    """
 
     def __init__(self, function: Callable, /, **arguments: Argument):
-        self.function, self.arguments = function, arguments
+        self.function, self.arguments, self.target = function, arguments, function
         self.name = getattr(function, "__qualname__", type(function).__name__)
         owner = getattr(function, "__self__", None)
         if owner is not None and not isinstance(owner, type):  # a method of an object of a subclass
             self.name = f"{type(owner).__name__}.{function.__name__}"
+
+    @classmethod
+    def of(cls, target: Callable, function: Callable, /, **arguments: Argument) -> "Call":
+        call = cls(target, **arguments)
+        call.function = function
+        return call
 
     def __repr__(self) -> str:
         return self.name
@@ -253,7 +270,7 @@ def _judge(error: Exception, names: Iterable[str]) -> tuple[str, str]:
         where = last.filename.split("site-packages/")[-1]
         return "inside", f"{text} [{where}:{last.lineno}]"
     text += f" [{last.filename.rpartition('minicosm/')[2]}:{last.lineno}]"
-    if type(error) not in (ValueError, TypeError):
+    if type(error) not in (ValueError, TypeError, LookupError, LabError):
         return "foreign", text
     line = linecache.getline(last.filename, last.lineno or 0).strip()
     written = line.startswith("raise")
@@ -337,11 +354,13 @@ def faults(call: Call, only: Iterable[str] | None = None) -> list[Finding]:
     return [
         finding
         for finding in sweep(call, only)
-        if finding.what != "sentence"
-        and not (
-            finding.what == "accepted" and finding.value in call.arguments[finding.argument].allows
-        )
+        if finding.what != "sentence" and not is_meant(finding, call.arguments[finding.argument])
     ]
+
+
+def is_meant(finding: Finding, argument: Argument) -> bool:
+    """Whether the answer is one that the value has by definition."""
+    return finding.value in {"accepted": argument.allows, "nan": argument.nan}.get(finding.what, ())
 
 
 def report(findings: list[Finding], most: int = 40) -> str:

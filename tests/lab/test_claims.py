@@ -65,13 +65,17 @@ def test_malformed_outcomes_and_tables_are_refused():
         Table("t", ("a", "b"), ((1, 2), (3,)))
 
 
+def estimate(value, one, other, count):
+    return Estimate(value, *((other, one) if one > other else (one, other)), count)
+
+
 values = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats()
     | st.text()
-    | st.builds(Estimate, st.floats(), st.floats(), st.floats(), st.integers()),
+    | st.builds(estimate, st.floats(), st.floats(), st.floats(), st.integers(0, 2**40)),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(st.text().filter(lambda key: not key.startswith("$")), inner, max_size=4)

@@ -1,13 +1,17 @@
 """Temperature, top-k and nucleus, and one draw from a law."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from minicosm.models import Generator
+from minicosm.worlds.arrays import check_kind, check_shape, is_concrete, numeric
 
-from .rows import read_all
+from .rows import check_generator, read_all
 from .settings import Draw
 
 PAIRWISE = 64  # vocabularies up to this size are ranked by comparing all pairs: no sort
@@ -15,6 +19,7 @@ PAIRWISE = 64  # vocabularies up to this size are ranked by comparing all pairs:
 
 def truncate(log_law: Float[Array, " V"], draw: Draw) -> Float[Array, " V"]:
     """Log-probabilities after temperature, top-k and nucleus; see `Draw`."""
+    log_law = _check(log_law, draw)
     cold = draw.temperature == 0
     law = jax.nn.softmax(log_law / jnp.where(cold, 1, draw.temperature))
     rank, before = _ranks(law)
@@ -28,6 +33,20 @@ def truncate(log_law: Float[Array, " V"], draw: Draw) -> Float[Array, " V"]:
     kept = jnp.where(cold, rank == 0, kept | (rank == 0))
     law = jnp.where(kept, law, 0)
     return jnp.log(law) - jnp.log(jnp.sum(law))
+
+
+def _check(log_law: Any, draw: Any) -> Float[Array, " V"]:
+    """A log law whose fault, if it can be seen now, is reported."""
+    check_kind("draw", draw, Draw, "a Draw, such as Draw(top_k=5)")
+    log_law = numeric("log_law", log_law)
+    check_shape("log_law", log_law, (None,))
+    if is_concrete(log_law):
+        known = np.asarray(log_law, np.float64)
+        if np.isnan(known).any() or not known.max(initial=-np.inf) < np.inf:
+            raise ValueError("log_law holds NaN or infinity; it must hold log-probabilities")
+        if not known.max(initial=-np.inf) > -np.inf:
+            raise ValueError("log_law is -inf everywhere; a token must be possible")
+    return jnp.asarray(log_law, jnp.result_type(float) if is_concrete(log_law) else None)
 
 
 def _ranks(law: Float[Array, " V"]) -> tuple[Int[Array, " V"], Float[Array, " V"]]:
@@ -63,6 +82,10 @@ class Truncated(eqx.Module):
 
     generator: Generator
     draw: Draw
+
+    def __check_init__(self) -> None:
+        check_generator("generator", self.generator)
+        check_kind("draw", self.draw, Draw, "a Draw, such as Draw(top_k=5)")
 
     @property
     def vocab(self) -> int:

@@ -7,9 +7,27 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
-from minicosm.lab.claims import DIGITS, Claim, LabError, Outcome, ProfileName, Study, Table, Trial
+from minicosm.lab.checking import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_kind,
+    check_mapping,
+    shown,
+)
+from minicosm.lab.claims import (
+    DIGITS,
+    PROFILES,
+    Claim,
+    LabError,
+    Outcome,
+    ProfileName,
+    Study,
+    Table,
+    Trial,
+)
 from minicosm.lab.display import Display
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import ExecutorName, Failure, Job, execute
@@ -85,6 +103,9 @@ class Checked:
 
 def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Checked | None:
     """The last verdict of a claim at a profile, as it was when it was checked."""
+    check_kind("store", store, Store, "a Store")
+    check_kind("study", study, Study, "a Study")
+    check_kind("claim", claim, Claim, "a Claim")
     found = store.load_verdict(profile, claim.id)
     if found is None:
         return None
@@ -121,6 +142,21 @@ def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Ch
         return None
 
 
+def _check_selection(selection: Any) -> None:
+    """Raise unless it is a list of pairs of a study and a claim."""
+    pairs = isinstance(selection, list | tuple) and all(
+        isinstance(pair, tuple)
+        and len(pair) == 2
+        and isinstance(pair[0], Study)
+        and isinstance(pair[1], Claim)
+        for pair in selection
+    )
+    if not pairs:
+        raise TypeError(
+            f"selection is {shown(selection)}; it must be a list of pairs of a Study and a Claim"
+        )
+
+
 def check(
     selection: Selection,
     profile: ProfileName,
@@ -141,6 +177,17 @@ def check(
     Each of the `options` is given, as text, to the claims whose `trials` have a keyword-only
     parameter of that name; a value that `trials` refuses by a `ValueError` is a `LabError`.
     """
+    _check_selection(selection)
+    check_choice("profile", profile, PROFILES)
+    check_count("seed", seed)
+    check_kind("store", store, Store, "a Store")
+    if display is not None:
+        check_kind("display", display, Display, "a Display")
+    check_choice("executor", executor, get_args(ExecutorName))
+    check_flag("force", force)
+    check_mapping("options", options)
+    if jobs is not None:
+        check_count("jobs", jobs, least=-(2**31))
     values = assign([claim for _, claim in selection], options)
     if jobs is not None and jobs < 1:
         raise LabError(f"jobs is {jobs}; it must be at least 1.")

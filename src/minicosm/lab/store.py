@@ -16,6 +16,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -25,10 +26,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minicosm.lab.claims import LabError, ProfileName, Trial, TrialResult
+from minicosm.lab.checking import (
+    check_choice,
+    check_flag,
+    check_function,
+    check_kind,
+    check_mapping,
+    check_number,
+    check_text,
+    shown,
+)
+from minicosm.lab.claims import PROFILES, LabError, ProfileName, Trial, TrialResult
 from minicosm.lab.encoding import canonical, decode, encode
 
 if TYPE_CHECKING:
@@ -99,6 +111,8 @@ class Store:
     """A folder of trials and verdicts. Reading makes nothing; `prepare` it before writing."""
 
     def __init__(self, path: Path | str, warn: Callable[[str], None] = to_stderr) -> None:
+        check_kind("path", path, (str, os.PathLike), "the path of a folder")
+        check_function("warn", warn)
         self.path = Path(path)
         self.warn = warn
         with self._clearly("use"):
@@ -139,6 +153,10 @@ class Store:
 
         Once the trial is there, its work folder is removed.
         """
+        check_kind("trial", trial, Trial, "a Trial")
+        check_kind("result", result, TrialResult, "a TrialResult")
+        check_number("seconds", seconds, lambda x: 0 <= x < inf, "a number of at least 0")
+        check_flag("replace", replace)
         folder = self._folder(trial_address)
         new = folder.with_name(f"{NEW}{uuid.uuid4().hex}")
         with self._clearly("write to"):
@@ -172,12 +190,16 @@ class Store:
 
     def work(self, trial_address: str) -> Path:
         """Where a trial may keep its checkpoints; the path is absolute and nothing is made."""
+        _check_address(trial_address)
         return (self.path / "work" / trial_address).absolute()
 
     def save_verdict(
         self, profile: ProfileName, claim: str, record: Mapping[str, Any], svg: str | None
     ) -> None:
         """Write a claim's verdict and figure; the last writer wins."""
+        check_mapping("record", record)
+        if svg is not None:
+            check_text("svg", svg)
         with self._clearly("write to"):
             path, figure = self._verdict(profile, claim)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -216,10 +238,13 @@ class Store:
             return record, svg
 
     def _folder(self, trial_address: str) -> Path:
+        _check_address(trial_address)
         digest, _, name = trial_address.partition("-")
         return self.path / "trials" / f"{digest[:16]}-{name}"
 
     def _verdict(self, profile: ProfileName, claim: str) -> tuple[Path, Path]:
+        check_choice("profile", profile, PROFILES)
+        check_text("claim", claim)
         folder, name = self.path / "verdicts" / profile, claim.replace("/", "__")
         return folder / f"{name}.json", folder / f"{name}.svg"
 
@@ -267,6 +292,16 @@ class Store:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise LabError(f"cannot {action} the store {self.path}: {reason}.") from error
+
+
+def _check_address(trial_address: Any) -> None:
+    """Raise unless it is an address, which is also a file's name."""
+    if not isinstance(trial_address, str) or not re.fullmatch(
+        r"[0-9a-f]{16,}-[^/\0]+", trial_address
+    ):
+        raise ValueError(
+            f"trial_address is {shown(trial_address)}; it must be an address, as `address` makes them"
+        )
 
 
 def work_folder(path: Path, fresh: bool) -> Path:
