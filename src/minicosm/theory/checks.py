@@ -1,25 +1,20 @@
 """What theorems are run on, checked once and in one way: sequences, and arguments by rules.
 
-A rule is called with the name and the value of an argument and with all arguments by name, and returns
-the value to use or raises one sentence:
+A rule says of an argument what its annotation cannot (see `signatures`). It is called with the name and the
+value of the argument and with all arguments by name, and returns the value to use or raises one sentence:
 
-    @checked(joint=kind(Joint), k=whole(1), delta=real(above=0, below=1))
-    def theorem(joint, k, delta=0.1): ...
+    @checked(k=whole(1), delta=real(above=0, below=1))
+    def theorem(joint: Joint, k: int, delta: float = 0.1): ...
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from minicosm.adaptation.checks import (
     as_numbers,
-    check_choice,
-    check_flag,
-    check_key,
     check_kind,
     check_real,
     check_reals,
@@ -60,33 +55,6 @@ def check_sequences(
 # -- arguments by rules -----------------------------------------------------------------------
 
 
-def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """The function, whose named arguments meet their rules, in this order, before it runs."""
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        parameters = inspect.signature(function).parameters.values()
-        places = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-        defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        names = {p.name for p in parameters}
-        if not rules.keys() <= names:
-            raise TypeError(f"{function.__qualname__} has no {sorted(rules.keys() - names)}")
-
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            placed = dict(zip(places, args, strict=False))
-            given: dict[str, Any] = {**defaults, **placed, **kwargs}
-            twice = placed.keys() & kwargs.keys()
-            if len(args) > len(places) or twice or given.keys() != names:
-                return function(*args, **kwargs)  # which says what is missing or too much
-            for name, rule in rules.items():
-                given[name] = rule(name, given[name], given)
-            return cast(Callable[..., R], function)(**given)
-
-        return call
-
-    return decorate
-
-
 def kind(*kinds: type) -> Rule:
     """An object of one of these classes."""
 
@@ -97,11 +65,6 @@ def kind(*kinds: type) -> Rule:
     return rule
 
 
-def optional(rule: Rule) -> Rule:
-    """None, or what the rule says."""
-    return lambda name, value, given: None if value is None else rule(name, value, given)
-
-
 def whole(least: int = 0, most: int | None = MOST_STEPS) -> Rule:
     """A whole number in `least..most`."""
     return lambda name, value, given: check_whole(name, value, least, most)
@@ -110,22 +73,6 @@ def whole(least: int = 0, most: int | None = MOST_STEPS) -> Rule:
 def real(**range: Any) -> Rule:
     """A number in the range that `check_real` is given."""
     return lambda name, value, given: check_real(name, value, **range)
-
-
-def flag(name: str, value: Any, given: Given) -> bool:
-    """True or False."""
-    return check_flag(name, value)
-
-
-def one_of(*choices: Any) -> Rule:
-    """One of these."""
-    return lambda name, value, given: check_choice(name, value, choices)
-
-
-def key(name: str, value: Any, given: Given) -> Any:
-    """One JAX key."""
-    check_key(name, value)
-    return value
 
 
 def _shape(shape: Shape, given: Given) -> Sequence[int | None] | None:
@@ -178,3 +125,8 @@ def wholes(below: int | Callable[[Given], int], shape: Shape = (None,)) -> Rule:
         return value if isinstance(value, list | tuple) else np.asarray(found, np.int64)
 
     return rule
+
+
+COUNT = whole(1, 2**62)
+POSITIVE, NOT_NEGATIVE = real(above=0), real(least=0)
+INSIDE = real(above=0, below=1)

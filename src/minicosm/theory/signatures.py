@@ -1,12 +1,13 @@
 """A front door that checks its arguments by its own annotations.
 
-    @checked(N=partial(check_whole, least=1))
+    @checked(N=whole(1))
     def f(E: Float[np.ndarray, "inputs m"], M: Float[np.ndarray, "m m"], N: int) -> Theorem: ...
 
 What the signature says is then asked of every call, in one sentence: arrays are of real or whole numbers,
 finite, and of one size wherever one name stands; an argument of a class is of that class; words are among
-those of their `Literal`. What an annotation cannot say is in the keywords, as checks `(name, value) ->
-value`, which come after it. Values under a trace are trusted.
+those of their `Literal`. What an annotation cannot say is in the keywords, as a rule (see `checks`), which
+takes its place. Rules come after annotations, in the order they are given; None passes where the
+annotation has it. Values under a trace are trusted.
 """
 
 import collections.abc
@@ -32,17 +33,13 @@ from minicosm.adaptation.checks import (
 )
 from minicosm.worlds.arrays import check_key, is_concrete
 
-Check = Callable[[str, Any], Any]
+from .checks import Rule
+
 Sizes = dict[str, tuple[Any, str]]  # of every named axis its size, and the argument that has it
 Door = TypeVar("Door", bound=Callable[..., Any])
 
-COUNT: Check = functools.partial(check_whole, least=1)
-POSITIVE: Check = functools.partial(check_real, above=0)
-NOT_NEGATIVE: Check = functools.partial(check_real, least=0)
-INSIDE: Check = functools.partial(check_real, above=0, below=1)
 
-
-def checked(*may_be_empty: str, **own: Check) -> Callable[[Door], Door]:
+def checked(*may_be_empty: str, **rules: Rule) -> Callable[[Door], Door]:
     """Check the arguments of a function, or the fields of a NamedTuple, before anything else happens.
 
     Axes have at least one entry, but for those named in `may_be_empty`. A NamedTuple whose fields have to fit
@@ -51,8 +48,8 @@ def checked(*may_be_empty: str, **own: Check) -> Callable[[Door], Door]:
 
     def decorate(door: Door) -> Door:
         if not isinstance(door, type):
-            return _guarded(door, own, may_be_empty)
-        make = _guarded(door.__new__, own, may_be_empty)
+            return _guarded(door, rules, may_be_empty)
+        make = _guarded(door.__new__, rules, may_be_empty)
         if not hasattr(door, "check"):
             door.__new__ = make  # type: ignore[method-assign]
             return door
@@ -69,13 +66,13 @@ def checked(*may_be_empty: str, **own: Check) -> Callable[[Door], Door]:
     return decorate
 
 
-def _guarded(function: Any, own: dict[str, Check], may_be_empty: tuple[str, ...]) -> Any:
+def _guarded(function: Any, rules: dict[str, Rule], may_be_empty: tuple[str, ...]) -> Any:
     signature = inspect.signature(function)
     hints = {name: p.annotation for name, p in signature.parameters.items()}
-    unknown = set(own) - set(hints)
+    unknown = set(rules) - set(hints)
     if unknown:
         raise TypeError(f"{function.__qualname__} has no arguments {sorted(unknown)} to be checked")
-    checks = {name: _check_of(hint, may_be_empty) for name, hint in hints.items()}
+    checks = {n: _check_of(hint, may_be_empty) for n, hint in hints.items() if n not in rules}
     optional = {name for name, hint in hints.items() if type(None) in get_args(hint)}
 
     @functools.wraps(function)
@@ -84,12 +81,17 @@ def _guarded(function: Any, own: dict[str, Check], may_be_empty: tuple[str, ...]
             bound = signature.bind(*args, **kwargs)
         except TypeError:
             return function(*args, **kwargs)  # which says what is missing, or too much
+        given = {name for name, value in bound.arguments.items()
+                 if not (value is None and name in optional)}  # fmt: skip
+        bound.apply_defaults()
         sizes: Sizes = {}
-        for name, value in bound.arguments.items():
-            if value is None and name in optional:
-                continue
-            value = checks[name](name, value, sizes)
-            bound.arguments[name] = own[name](name, value) if name in own else value
+        values = bound.arguments
+        for name, check in checks.items():
+            if name in given:
+                values[name] = check(name, values[name], sizes)
+        for name, rule in rules.items():
+            if name in given:
+                values[name] = rule(name, values[name], values)
         return function(*bound.args, **bound.kwargs)
 
     return guarded

@@ -14,7 +14,6 @@ whose last type differs from that of the least of all, times `(4 + 16 D) R / N`.
 Types and depths are counted from 0 and 1 as in `Dyck`; arrays over depths start at the least depth.
 """
 
-from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -23,11 +22,12 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from minicosm.adaptation.checks import check_real, check_whole, unshared
+from minicosm.adaptation.checks import check_whole, unshared
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray, check_size
 
-from ..signatures import COUNT, INSIDE, checked
+from ..checks import COUNT, INSIDE, real
+from ..signatures import checked
 from ..theorem import IDENTITY, Theorem
 from .merging import merging_ratio
 
@@ -335,8 +335,8 @@ def _next_logits(world: Dyck, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n T
 @checked(
     types=COUNT,
     depth=COUNT,
-    scale=partial(check_real, least=0, most=100),
-    noise=partial(check_real, least=0),
+    scale=real(least=0, most=100),
+    noise=real(least=0),
 )
 def random_parameters(
     rng: np.random.Generator,

@@ -6,15 +6,14 @@ values zero and so are `x -> g_i(x)`.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.adaptation.checks import check_real
 from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
 
+from ..checks import real
 from ..linear_algebra import rank_test
 from ..signatures import checked
 from ..theorem import Condition
@@ -250,7 +249,7 @@ def uniform_dyck(world: Dyck) -> Transformer:
 # -- geometric attention on the additive embedding ------------------------------------------------
 
 
-@checked(rho=partial(check_real, least=2))
+@checked(rho=real(least=2))
 def geometric_dyck(world: Dyck, rho: float = 3.0) -> Transformer:
     """Attention that grows with depth solves the type of the top of the stack with the embedding "sum".
 

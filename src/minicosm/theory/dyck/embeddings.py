@@ -5,16 +5,16 @@ The pair at level s = 1..D of type t is the open bracket of depth s and the clos
 1, the two ends of a matched pair.
 """
 
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.adaptation.checks import as_numbers, check_whole
+from minicosm.adaptation.checks import as_numbers
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray, check_size
 
+from ..checks import whole
 from ..signatures import checked
 
 Kind = Literal["onehot", "sum", "yao", "random"]
@@ -77,7 +77,7 @@ def check_strings(name: str, tokens: Any, world: Dyck) -> Int[np.ndarray, "*n T"
     return rows
 
 
-@checked(seed=partial(check_whole, least=0))
+@checked(seed=whole(0, None))
 def token_depth_embedding(
     world: Dyck, kind: Kind = "onehot", *, seed: int | None = None
 ) -> Float[np.ndarray, "inputs m"]:

@@ -1,7 +1,6 @@
 """How far a model is from the exact next-token law: Theorem 2.2.1's sufficiency and Corollary 2.2.1."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import equinox as eqx
 import jax
@@ -9,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from minicosm.adaptation.checks import check_real, unshared
+from minicosm.adaptation.checks import unshared
 from minicosm.models import Transformer, TransformerTrace
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray, check_shape, check_size
 
-from ..signatures import COUNT, checked
+from ..checks import COUNT, real
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import balance
 from .constructions import (
@@ -290,7 +290,7 @@ def identity_layers(model: Transformer, world: Dyck, count: int = 2) -> Theorem:
     return Theorem("identity layers", construction=deeper, check=_predicts(deeper, world))
 
 
-@checked(rho=partial(check_real, least=2))
+@checked(rho=real(least=2))
 def geometric_attention(world: Dyck, rho: float, strings: Int[np.ndarray, "n T"]) -> Theorem:
     """The largest logit of `geometric_dyck` is the bracket that may close, wherever one is open;
     the error counts positions where it is not. Its logits are balanced and its embeddings are

@@ -11,7 +11,8 @@ from jaxtyping import Float
 
 from minicosm.worlds.arrays import check_size, stochastic
 
-from ..signatures import COUNT, NOT_NEGATIVE, POSITIVE, checked
+from ..checks import COUNT, NOT_NEGATIVE, POSITIVE
+from ..signatures import checked
 from ..theorem import IDENTITY, Condition, Theorem
 from .matrices import Matrices
 from .pruned_pairs import PairReport

@@ -1,17 +1,15 @@
 """What Theorem 2.2.2 asks of the loss: of the excess over the least one, and as printed."""
 
-from functools import partial
-
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.adaptation.checks import check_whole
 from minicosm.worlds import Dyck
 
-from ..signatures import INSIDE, checked
+from ..checks import INSIDE, whole
+from ..signatures import checked
 from ..theorem import Theorem
 
-LENGTH = partial(check_whole, least=1, most=2**16)
+LENGTH = whole(1, 2**16)
 
 
 def rarest_prefixes(world: Dyck, length: int) -> Float[np.ndarray, " lengths"]:

@@ -19,7 +19,8 @@ from minicosm.models.layers import Layer
 from minicosm.models.variants import theory
 from minicosm.worlds.arrays import AnyArray, check_size
 
-from ..signatures import COUNT, NOT_NEGATIVE, checked
+from ..checks import COUNT, NOT_NEGATIVE
+from ..signatures import checked
 
 
 @checked()

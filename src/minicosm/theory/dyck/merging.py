@@ -3,7 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
-from ..signatures import POSITIVE, checked
+from ..checks import POSITIVE
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 
 

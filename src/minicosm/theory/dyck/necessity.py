@@ -6,7 +6,6 @@ inserted pairs cost as much as short ones.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Literal, NamedTuple
 
 import equinox as eqx
@@ -20,6 +19,7 @@ from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
 
+from ..checks import whole
 from ..signatures import checked
 from ..theorem import IDENTITY, Condition, Theorem
 from .balance import check_embedding, pair_logits, value_residuals
@@ -56,7 +56,7 @@ def keys_of(world: Dyck, tokens: Int[AnyArray, " T"], *, start: bool = True) -> 
     return Keys(counts, int(ids[-1]))
 
 
-@checked(times=partial(check_whole, least=0, most=2**53))
+@checked(times=whole(0, 2**53))
 def pumped(world: Dyck, keys: Keys, times: int, *, type: int = 0, level: int = 1) -> Keys:
     """The prefix with `times` more matched pairs of this type at this level, 1..D."""
     check_whole("type", type, 0, world.types - 1)

@@ -7,7 +7,6 @@ attention logits and the same output, by W_V = 0 and an MLP that is the identity
 """
 
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -16,20 +15,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from minicosm.adaptation.checks import check_reals, check_whole, unshared
+from minicosm.adaptation.checks import check_reals, unshared
 from minicosm.models import Transformer, TransformerTrace
 from minicosm.models.variants import theory
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
 
-from ..signatures import POSITIVE, checked
+from ..checks import POSITIVE, whole
+from ..signatures import checked
 from ..theorem import Theorem
 from .embeddings import check_strings, tokens_and_depths
 from .lipschitz import softmax
 from .matrices import Matrices, layers_of, matrices_of, shape_of
 from .weights import check_input_rows
 
-LENGTH = partial(check_whole, least=1, most=2**20)
+LENGTH = whole(1, 2**20)
 UNCHANGED = 1e-12
 """How far an output may move when a layer is planted, relative to its largest entry."""
 

@@ -5,16 +5,15 @@ In `outer act(inner x)` a hidden unit s that reads one coordinate c contributes
 has almost any wanted sum.
 """
 
-from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.adaptation.checks import check_whole
 from minicosm.worlds.arrays import check_whole_numbers
 
-from ..signatures import COUNT, NOT_NEGATIVE, checked
+from ..checks import COUNT, NOT_NEGATIVE, whole
+from ..signatures import checked
 from .matrices import Matrices
 from .subset_sum import MOST_VALUES, Subsets, closest_subsets
 
@@ -22,7 +21,7 @@ Mode = Literal["signed", "positive", "linear"]
 SIGNS: dict[Mode, tuple[int, ...]] = {"signed": (1, -1), "positive": (1,), "linear": (0,)}
 
 
-@checked(size=partial(check_whole, least=1, most=MOST_VALUES), offers=COUNT, tolerance=NOT_NEGATIVE)
+@checked(size=whole(1, MOST_VALUES), offers=COUNT, tolerance=NOT_NEGATIVE)
 class Search(NamedTuple):
     """How subset sums are looked for.
 

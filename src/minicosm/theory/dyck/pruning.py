@@ -30,7 +30,8 @@ from jaxtyping import Float, Int
 from minicosm.adaptation.checks import check_whole
 from minicosm.models import Transformer
 
-from ..signatures import COUNT, checked
+from ..checks import COUNT
+from ..signatures import checked
 from .matrices import Matrices, matrices_of, transformer
 from .pruned_pairs import SEARCH, PairReport, Search, prune_linear, prune_mlp, prune_pair
 

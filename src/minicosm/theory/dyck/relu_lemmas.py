@@ -12,7 +12,8 @@ from jaxtyping import Float
 
 from minicosm.adaptation.checks import check_reals
 
-from ..signatures import POSITIVE, checked
+from ..checks import POSITIVE
+from ..signatures import checked
 from ..theorem import IDENTITY, Condition, Theorem
 from .relu import (
     Stage,

@@ -13,7 +13,8 @@ from jaxtyping import Float
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.worlds.arrays import check_size
 
-from ..signatures import COUNT, checked
+from ..checks import COUNT
+from ..signatures import checked
 from .relu import Stage, linear, padded
 
 

@@ -14,11 +14,12 @@ from minicosm.adaptation.checks import check_choice, check_flag, check_real, che
 from minicosm.worlds import GuidedWorld, lagged_error
 from minicosm.worlds.guided.world import check_tree
 
-from ..checks import checked, kind, real, whole, wholes
+from ..checks import real, whole, wholes
+from ..signatures import checked
 from ..theorem import Theorem
 from .closed_forms import lagged_outcome
 from .conditions import largest
-from .rules import MOST_BITS, WORLD, log_table
+from .rules import MOST_BITS, log_table
 
 String = tuple[int, ...]
 REFILLS = ("argmax", "index", "none")
@@ -77,9 +78,7 @@ class _State(NamedTuple):
 
 
 @checked(
-    world=WORLD,
     log_table=log_table,
-    settings=kind(Backtracking),
     prompt=wholes(lambda given: given["world"].vocab),
     end=lambda name, value, given: (
         None if value is None else check_whole(name, value, 0, given["world"].vocab - 1)
@@ -161,7 +160,7 @@ def _automaton(world: GuidedWorld, string: String) -> int:
     return state
 
 
-@checked(world=WORLD, log_table=log_table, settings=kind(Backtracking))
+@checked(log_table=log_table)
 def query_count(
     world: GuidedWorld, log_table: Float[np.ndarray, "levels S"], settings: Backtracking
 ) -> Theorem:
@@ -173,7 +172,7 @@ def query_count(
     return Theorem.inequality(name, float(bound - most), within=0.0, details=details)
 
 
-@checked(world=WORLD, log_table=log_table, settings=kind(Backtracking))
+@checked(log_table=log_table)
 def query_count_as_printed(
     world: GuidedWorld, log_table: Float[np.ndarray, "levels S"], settings: Backtracking
 ) -> Theorem:
@@ -189,7 +188,6 @@ def query_count_as_printed(
     position=lambda name, value, given: check_whole(name, value, 1, given["length"]),
     lag=whole(0, None),
     chance=real(least=0, below=0.5),
-    settings=kind(Backtracking),
 )
 def lagged_errors(
     length: int, position: int, lag: int, chance: float, settings: Backtracking

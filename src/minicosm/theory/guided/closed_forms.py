@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import checked, probabilities, real, reals, whole
+from ..checks import probabilities, real, reals, whole
+from ..signatures import checked
 
 TINY = float(np.finfo(float).tiny)
 

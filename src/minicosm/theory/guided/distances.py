@@ -3,7 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
-from ..checks import checked, probabilities
+from ..checks import probabilities
+from ..signatures import checked
 
 _TWO = {
     "p": probabilities((None,), lacking=True),

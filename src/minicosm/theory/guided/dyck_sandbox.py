@@ -15,7 +15,8 @@ from jaxtyping import Float
 
 from minicosm.worlds.arrays import check_whole_numbers, short
 
-from ..checks import Given, checked, flag, optional, real, whole
+from ..checks import Given, real, whole
+from ..signatures import checked
 from ..theorem import Theorem
 from .conditions import largest
 from .rules import even
@@ -26,7 +27,7 @@ MOST_WRITTEN = 26  # brackets of strings that are written out: there are 742,900
 
 MOST_LEFT = 64  # brackets of completions that are counted by kind
 SHARE = real(least=0, most=1)
-DEEPEST = optional(whole(1, None))
+DEEPEST = whole(1, None)
 
 
 def _skeleton(name: str, value: Any, given: Given) -> tuple[int, ...]:
@@ -171,7 +172,7 @@ def skeletons(length: int) -> Iterator[tuple[int, ...]]:
     yield from grow((), 0)
 
 
-@checked(skeleton=_skeleton, opening=SHARE, strict=flag)
+@checked(skeleton=_skeleton, opening=SHARE)
 def printed_weight(skeleton: tuple[int, ...], opening: float, *, strict: bool) -> float:
     """The weight of Equations 3.3 and 3.4 without types: q for openings after which the depth exceeds one,
     1 - q for closings with `d(w_{1:i}) <= D - i` as printed, or `<` with `strict`."""

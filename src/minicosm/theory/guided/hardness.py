@@ -10,13 +10,14 @@ from minicosm.worlds import GuidedWorld, Knapsack, needle, secret_parity, some_z
 from minicosm.worlds.arrays import check_size
 from minicosm.worlds.hmm.draws import generator
 
-from ..checks import checked, key, kind, whole, wholes
+from ..checks import whole, wholes
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import constrained, laws
 from .closed_forms import fewest_queries, needle_costs, parity_queries, some_zero_tv
 from .conditions import largest, least
 from .distances import tv
-from .rules import MOST_BITS, WORLD
+from .rules import MOST_BITS
 
 
 @checked(bits=whole(1, 1000))
@@ -50,7 +51,7 @@ def short_queries(secrets: Sequence[Sequence[int]]) -> Theorem:
     return Theorem.identity("short queries tell nothing", error, cases=len(secrets))
 
 
-@checked(secret=wholes(2), key=key, count=whole(1))
+@checked(secret=wholes(2), count=whole(1))
 def searches(secret: Sequence[int], key: PRNGKeyArray, count: int) -> Int[np.ndarray, " count"]:
     """Queries of searches in random order. A query of D - 1 bits is answered by the last bit, which makes
     the parity even for the secret only; the last candidate left is known by elimination."""
@@ -79,7 +80,7 @@ def verifier_calls(secret: Sequence[int]) -> Theorem:
     )
 
 
-@checked(knapsack=kind(Knapsack))
+@checked()
 def theorem_3_1_2(knapsack: Knapsack) -> Theorem:
     """A solver of constrained generation returns a solution of the knapsack iff there is one: against all
     `2^D` choices. Hardness itself cannot be run."""
@@ -101,7 +102,7 @@ def theorem_3_1_2(knapsack: Knapsack) -> Theorem:
     return Theorem.identity("Theorem 3.1.2", float(wrong + counted), within=0.0, details=details)
 
 
-@checked(knapsack=kind(Knapsack))
+@checked()
 def superincreasing_weights(knapsack: Knapsack) -> Theorem:
     """If every weight exceeds the sum of those before it, taking from the largest down what still fits
     decides the instance, and there is at most one solution."""
@@ -133,7 +134,7 @@ def proposition_3_1_1(length: int) -> Theorem:
     return Theorem.identity("Proposition 3.1.1", error, details={"D": length, **result})
 
 
-@checked(world=WORLD)
+@checked()
 def tokenwise_calls_of_uniform_bits(world: GuidedWorld) -> Theorem:
     """With uniform bits and the perfect verifier tokenwise rejection takes between D and 2D calls."""
     solvable = Condition(

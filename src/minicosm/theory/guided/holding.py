@@ -13,7 +13,8 @@ values of leaves are exact.
 import numpy as np
 from jaxtyping import Float
 
-from ..checks import Given, checked, kind, optional, probabilities, real, whole
+from ..checks import Given, probabilities, real, whole
+from ..signatures import checked
 from ..theorem import Theorem
 from .conditions import exact_leaves, largest
 from .distances import tv
@@ -27,7 +28,7 @@ def _per_node(given: Given) -> tuple[int]:
 class HoldingWalk:
     """The walk that holds on reject, on the nodes of a tree that can be reached."""
 
-    @checked(tree=kind(PrefixTree), bound=optional(real(above=0)))
+    @checked(bound=real(above=0))
     def __init__(self, tree: PrefixTree, bound: float | None = None) -> None:
         """`bound` is M; the least one by default."""
         if not tree.value[0] > 0:
@@ -82,7 +83,7 @@ class HoldingWalk:
         return total
 
 
-@checked(tree=kind(PrefixTree), envelope=real(above=0))
+@checked(envelope=real(above=0))
 def repeated_proposals(tree: PrefixTree, envelope: float) -> Float[np.ndarray, " n"]:
     """Expected children that are proposed until a move from each node is accepted, each with probability
     V / `envelope`: `envelope / (V(u) + N(u))`, `N(u) = sum_a pi_ref(a | u) V(ua)`, without V(u) at the
@@ -98,7 +99,7 @@ def repeated_proposals(tree: PrefixTree, envelope: float) -> Float[np.ndarray, "
     return proposed
 
 
-@checked(tree=kind(PrefixTree))
+@checked()
 def holding_with_an_envelope(tree: PrefixTree) -> Theorem:
     """Parent or child (drawn from `pi_ref`) proposed with probability 1/2 each, accepted with probability
     V / M for a constant M, otherwise the walk stays: its stationary law is `pi_ref`, not `pi_ref V`. How far
@@ -116,7 +117,7 @@ def holding_with_an_envelope(tree: PrefixTree) -> Theorem:
     return Theorem.identity("holding with a constant envelope", stays, details=details)
 
 
-@checked(tree=kind(PrefixTree))
+@checked()
 def holding_on_rejection(tree: PrefixTree) -> Theorem:
     """The walk of `HoldingWalk` has the stationary law `pi_ref V`; with exact leaves it is `pi*` there."""
     walk = HoldingWalk(tree)

@@ -13,11 +13,12 @@ from minicosm.worlds import GuidedWorld
 from minicosm.worlds.arrays import check_size
 from minicosm.worlds.guided.world import check_tree
 
-from ..checks import checked, flag, kind, optional, real, whole
+from ..checks import real, whole
+from ..signatures import checked
 from .backtracking import Backtracking
 from .backtracking import backtracking as algorithm_1
 from .prefix_tree import PrefixTree
-from .rules import WORLD, log_table, value_table
+from .rules import log_table, value_table
 
 Law = Float[np.ndarray, " strings"]
 Table = Float[np.ndarray, "levels S"]
@@ -30,7 +31,7 @@ class Output(NamedTuple):
     calls: float
 
 
-@checked(world=WORLD)
+@checked()
 def strings(world: GuidedWorld) -> Int[np.ndarray, "strings H"]:
     """All strings, in the order of the laws."""
     check_tree(world.vocab, world.horizon)
@@ -38,7 +39,7 @@ def strings(world: GuidedWorld) -> Int[np.ndarray, "strings H"]:
     return codes // world.vocab ** np.arange(world.horizon - 1, -1, -1) % world.vocab
 
 
-@checked(world=WORLD)
+@checked()
 def ancestral(world: GuidedWorld) -> Output:
     """`pi_ref`."""
     tree = PrefixTree(world)
@@ -46,9 +47,8 @@ def ancestral(world: GuidedWorld) -> Output:
 
 
 @checked(
-    world=WORLD,
     temperature=real(least=0),
-    top_k=optional(whole(1, None)),
+    top_k=whole(1, None),
     top_p=real(least=0, most=1),
 )
 def truncated(
@@ -79,7 +79,7 @@ def truncated(
     return GuidedWorld(world.step, rows.reshape(base.shape), world.log_tilt)
 
 
-@checked(world=WORLD, attempts=optional(whole(1, None)))
+@checked(attempts=whole(1, None))
 def rejection(world: GuidedWorld, attempts: int | None = None) -> Output:
     """Whole strings until one is accepted, with probability `tau / max tau`: `pi*`, in
     `D (1 - (1 - P)^n) / P` calls for at most n attempts of acceptance P."""
@@ -94,13 +94,13 @@ def rejection(world: GuidedWorld, attempts: int | None = None) -> Output:
     return Output(accepted / chance * result, world.horizon * result / chance)
 
 
-@checked(world=WORLD, log_table=value_table, n=whole(1, None))
+@checked(log_table=value_table, n=whole(1, None))
 def best_of_n(world: GuidedWorld, log_table: Table, n: int) -> Output:
     """n whole strings; the one of the largest score, the first among equals."""
     return block_best_of_n(world, log_table, n, world.horizon)
 
 
-@checked(world=WORLD, log_table=value_table, n=whole(1, None), block=whole(1, None))
+@checked(log_table=value_table, n=whole(1, None), block=whole(1, None))
 def block_best_of_n(world: GuidedWorld, log_table: Table, n: int, block: int) -> Output:
     """Block by block: n continuations of `block` tokens (the last block may be shorter), of which the one of
     the largest score is kept: `P(block) = pi(block) / (F - G) (F^n - G^n)`, where F and G are the masses of
@@ -124,20 +124,20 @@ def block_best_of_n(world: GuidedWorld, log_table: Table, n: int, block: int) ->
     return Output(law, n * world.horizon)
 
 
-@checked(world=WORLD, log_table=value_table)
+@checked(log_table=value_table)
 def value_guided(world: GuidedWorld, log_table: Table) -> Output:
     """`a ~ pi_ref(a | u) V(ua)`, normalised; also tokenwise rejection, where V is zero or one. H laws."""
     return Output(PrefixTree(world, log_table).plain_law(), world.horizon)
 
 
-@checked(world=WORLD, log_table=log_table)
+@checked(log_table=log_table)
 def tokenwise_rejection(world: GuidedWorld, log_table: Table) -> Output:
     """Tokens are drawn again until the score is positive; `1 / alpha(u)` calls each. Infinite if it can
     come to a prefix where no token is accepted."""
     return action_rejection(world, np.where(log_table > -np.inf, 0.0, -np.inf), envelope=1.0)
 
 
-@checked(world=WORLD, log_table=value_table, envelope=real(above=0))
+@checked(log_table=value_table, envelope=real(above=0))
 def action_rejection(world: GuidedWorld, log_table: Table, envelope: float) -> Output:
     """Tokens are drawn again until accepted, with probability `V(ua) / envelope`: the law of value-guided
     sampling, in `envelope / N(u)` draws after u, `N(u) = sum_a pi_ref(a | u) V(ua)`."""
@@ -158,7 +158,7 @@ def action_rejection(world: GuidedWorld, log_table: Table, envelope: float) -> O
     return Output(law, calls)
 
 
-@checked(world=WORLD, log_table=log_table, settings=kind(Backtracking))
+@checked(log_table=log_table)
 def backtracking(world: GuidedWorld, log_table: Table, settings: Backtracking) -> Output:
     """Algorithm 1, from the empty prompt."""
     result = algorithm_1(world, log_table, settings)
@@ -168,7 +168,7 @@ def backtracking(world: GuidedWorld, log_table: Table, settings: Backtracking) -
     return Output(law, result.calls)
 
 
-@checked(world=WORLD, log_table=value_table, steps=optional(whole()))
+@checked(log_table=value_table, steps=whole())
 def vgb_first_leaf(world: GuidedWorld, log_table: Table, steps: int | None = None) -> Output:
     """The first leaf of VGB, within `steps` lazy steps if given. A law is asked for at every move."""
     tree = PrefixTree(world, log_table)
@@ -177,7 +177,7 @@ def vgb_first_leaf(world: GuidedWorld, log_table: Table, steps: int | None = Non
     return Output(*tree.reached_by(steps))
 
 
-@checked(world=WORLD, log_table=value_table, steps=whole(1), uniform_time=flag, rerun=flag)
+@checked(log_table=value_table, steps=whole(1))
 def vgb_stationary(
     world: GuidedWorld,
     log_table: Table,

@@ -9,8 +9,8 @@ from jaxtyping import Float
 from minicosm.worlds import GuidedWorld
 from minicosm.worlds.guided.world import log_sum
 
-from ..checks import checked, flag, optional
-from .rules import WORLD, log_table
+from ..signatures import checked
+from .rules import log_table
 
 Table = Float[np.ndarray, "levels S"]
 
@@ -18,7 +18,7 @@ Table = Float[np.ndarray, "levels S"]
 class LumpedTree:
     """VGB and plain guidance with the values `exp(log_table[h, s])`, by default the exact ones."""
 
-    @checked(world=WORLD, log_table=optional(log_table))
+    @checked(log_table=log_table)
     def __init__(self, world: GuidedWorld, log_table: Table | None = None) -> None:
         self.world = world
         self.exact = world.log_values()
@@ -90,7 +90,7 @@ class LumpedTree:
         """`KL(pi* || first leaf of VGB)`."""
         return self.kl(self.first_leaf_tables()[0])
 
-    @checked(lazy=flag)
+    @checked()
     def hitting_time(self, *, lazy: bool = False) -> float:
         """Expected steps to the first leaf, `sum_{|u| < H} w(u) v(u)`."""
         _, S = self.first_leaf_tables()

@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..checks import checked, kind, real, whole
+from ..checks import real, whole
+from ..signatures import checked
 from .prefix_tree import PrefixTree
 
 
-@checked(tree=kind(PrefixTree))
+@checked()
 def exact_spectrum(tree: PrefixTree) -> Float[np.ndarray, " m"]:
     """Eigenvalues of the lazy walk with exact values, increasing: `1/2 + lambda/2` of
 
@@ -27,7 +28,7 @@ def exact_spectrum(tree: PrefixTree) -> Float[np.ndarray, " m"]:
     return np.sort(np.concatenate(values)) / 2 + 0.5
 
 
-@checked(tree=kind(PrefixTree))
+@checked()
 def exact_gap(tree: PrefixTree) -> float:
     """`1/2 (1 - cos(pi / max(H, 2 (H - h_0))))`, h_0 the depth of the first node that branches (H if none);
     a single edge (H = 1, one leaf) has the gap one."""
@@ -45,7 +46,7 @@ class Errors(NamedTuple):
     kappa: float
 
 
-@checked(tree=kind(PrefixTree))
+@checked()
 def errors(tree: PrefixTree) -> Errors:
     on = (tree.mass > 0) & (tree.exact > 0) & (tree.level > 0)
     ratio = np.ones(len(on))
@@ -63,7 +64,7 @@ class GapBounds(NamedTuple):
     closed: float
 
 
-@checked(tree=kind(PrefixTree))
+@checked()
 def gap_bounds(tree: PrefixTree) -> GapBounds:
     """`canonical = min_w [c(w) / 2M] / [2H mu(T_w) (1 - mu(T_w))]`, T_w the subtree of w, and
     `closed = 1 / (4H (1 + 2 kappa^2 (H - 1)))`. Values must be positive exactly where `V*` is."""
@@ -75,7 +76,7 @@ def gap_bounds(tree: PrefixTree) -> GapBounds:
     return GapBounds(tree.gap(), float(canonical.min()), 1 / (4 * H * (1 + 2 * kappa**2 * (H - 1))))
 
 
-@checked(tree=kind(PrefixTree))
+@checked()
 def subtree_mass(tree: PrefixTree) -> Float[np.ndarray, " n"]:
     """`mu(T_w)`."""
     total = tree.stationary().copy()
@@ -85,7 +86,7 @@ def subtree_mass(tree: PrefixTree) -> Float[np.ndarray, " n"]:
     return total
 
 
-@checked(tree=kind(PrefixTree), steps=whole())
+@checked(steps=whole())
 def tv_curve(
     tree: PrefixTree, steps: int
 ) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
@@ -118,7 +119,7 @@ def sufficient_steps(horizon: int, kappa: float, delta: float) -> int:
     return int(np.ceil(np.log(np.sqrt(2 * kappa * spread) * 2 * spread / delta) / gap))
 
 
-@checked(tree=kind(PrefixTree))
+@checked()
 def root_time(tree: PrefixTree) -> float:
     """Expected lazy steps from a leaf drawn from `pi*` to the root:
     `2H + 4 sum_{1 <= h < k <= H} E_{pi*}[r(y_{1:k}) / r(y_{1:h})]`. Needs positive values where V* is."""
@@ -134,7 +135,7 @@ def root_time(tree: PrefixTree) -> float:
     return 2 * tree.horizon + 4 * total
 
 
-@checked(tree=kind(PrefixTree), steps=whole(1))
+@checked(steps=whole(1))
 def coverage(
     tree: PrefixTree, steps: int
 ) -> tuple[Float[np.ndarray, " leaves"], Float[np.ndarray, " leaves"]]:

@@ -15,9 +15,10 @@ from scipy.sparse import csr_array, eye_array
 from minicosm.adaptation.checks import check_whole
 from minicosm.worlds import GuidedWorld
 
-from ..checks import Given, checked, flag, optional, probabilities, reals, whole
+from ..checks import Given, probabilities, reals, whole
+from ..signatures import checked
 from .distances import kl, tv
-from .rules import MOST_LOG, WORLD, value_table
+from .rules import MOST_LOG, value_table
 
 DENSE = 5000  # nodes of the largest chain whose spectrum is computed
 
@@ -42,7 +43,7 @@ class PrefixTree:
     The root's own value is never used.
     """
 
-    @checked(world=WORLD, log_table=optional(value_table))
+    @checked(log_table=value_table)
     def __init__(
         self, world: GuidedWorld, log_table: Float[np.ndarray, "levels S"] | None = None
     ) -> None:
@@ -138,7 +139,7 @@ class PrefixTree:
         law[0] = 1
         return law
 
-    @checked(law=probabilities(_per_node, lacking=True), lazy=flag)
+    @checked(law=probabilities(_per_node, lacking=True))
     def advance(
         self, law: Float[np.ndarray, " n"], *, lazy: bool = True
     ) -> Float[np.ndarray, " n"]:
@@ -153,7 +154,7 @@ class PrefixTree:
         moved[1:] += (rate[self.parent] * self.edge)[1:]
         return (law + moved) / 2 if lazy else moved
 
-    @checked(steps=whole(), lazy=flag)
+    @checked(steps=whole())
     def after(self, steps: int, *, lazy: bool = True) -> Float[np.ndarray, " n"]:
         """The law of `y^(T)` over nodes, T = `steps`, from the root."""
         self._check_moves()
@@ -185,7 +186,7 @@ class PrefixTree:
             law[self.leaves] = 0
         return result, moves
 
-    @checked(lazy=flag)
+    @checked()
     def kernel(self, *, lazy: bool = True) -> csr_array:
         """The transition matrix over the nodes that can be reached, in order; rows sum to one."""
         self._check_moves()
@@ -200,7 +201,7 @@ class PrefixTree:
         moves = csr_array((np.concatenate([up, down]), (rows, columns)), (len(at), len(at)))
         return csr_array(0.5 * (moves + eye_array(len(at)))) if lazy else moves
 
-    @checked(lazy=flag)
+    @checked()
     def spectrum(self, *, lazy: bool = True) -> Float[np.ndarray, " m"]:
         """Eigenvalues of the kernel, which is symmetric in the scalar product of `mu`; increasing."""
         return self._eigenvalues / 2 + 0.5 if lazy else self._eigenvalues
@@ -266,7 +267,7 @@ class PrefixTree:
         self._check_reaches()
         return self.guided_law(self.first_leaf_values()[0])
 
-    @checked(lazy=flag)
+    @checked()
     def hitting_time(self, *, lazy: bool = False) -> float:
         """Expected steps to the first leaf: `sum_{|u| < H} w(u) v(u)`, where v is the probability to come
         back to u rather than leave, `v(root) = 1 / S(root)`, `v(u) = v(parent) V(u) / (V(u) + S(u))`."""

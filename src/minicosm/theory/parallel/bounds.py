@@ -8,9 +8,10 @@ import numpy as np
 
 from minicosm.worlds import CliqueIsing
 
-from ..checks import Given, checked, kind, whole
+from ..checks import Given, whole
+from ..signatures import checked
 from ..theorem import Condition
-from .rules import CLIQUE, CONSTANT, DELTA, NOT_NEGATIVE, POSITIVE, SIZE, hidden
+from .rules import CONSTANT, DELTA, NOT_NEGATIVE, POSITIVE, SIZE, hidden
 
 MOST_LOG = 709.0  # e^709 is near the largest double
 
@@ -67,7 +68,7 @@ def margin_and_cover(
     return margin, cover
 
 
-@checked(sizes=kind(Sizes))
+@checked()
 def loss_gap(sizes: Sizes) -> float:
     """`B ln(1 / beta) + eps` of Corollary 4.3.2, with
     `B = sqrt(2^(3N) |Omega|^N C_eps / (m delta)) + sqrt(ln(8 C_eps / delta) / (2n))`."""
@@ -87,7 +88,7 @@ def empirical_gap(length: int, vocab: int, examples: int, delta: float) -> float
     return _exp(1.5 * length * log(vocab)) / sqrt(16 * delta * examples)
 
 
-@checked(sizes=kind(Sizes), entropy_constant=CONSTANT, loss=NOT_NEGATIVE)
+@checked(entropy_constant=CONSTANT, loss=NOT_NEGATIVE)
 def joint_bound(sizes: Sizes, entropy_constant: float, loss: float) -> float:
     """Theorem 4.1.4: with probability `1 - delta`, the total variation between the learned and the
     true law is below `sqrt(C_AT (L + B ln(1/beta) + eps) / 2) + sqrt(|Omega|^(3N) / (8 delta n))`.
@@ -141,7 +142,7 @@ def corollary_gap(
 # -- Assumption 4.1.5, Propositions 4.1.4 and 4.1.5, Corollary 4.1.1 -------------------------------
 
 
-@checked(world=CLIQUE)
+@checked()
 def strongly_ferromagnetic(world: CliqueIsing) -> Condition:
     """Assumption 4.1.5: `h_G > sum of |h_i| outside the clique` and `J_0 = J - |h|_1 > 0`."""
     outside = float(abs(world.h[world.clique :]).sum())
@@ -156,7 +157,7 @@ def strongly_ferromagnetic(world: CliqueIsing) -> Condition:
     )
 
 
-@checked(world=CLIQUE, k=hidden)
+@checked(k=hidden)
 def reach_probability(world: CliqueIsing, k: int) -> float:
     """`1 - c_R1` of Proposition 4.1.4: a k-Gibbs step enters R_1 with at least the probability
 
@@ -167,7 +168,7 @@ def reach_probability(world: CliqueIsing, k: int) -> float:
     return exp(log_reach_probability(world, k))
 
 
-@checked(world=CLIQUE, k=hidden)
+@checked(k=hidden)
 def log_reach_probability(world: CliqueIsing, k: int) -> float:
     """Its logarithm: with hundreds of spins the probability itself may be below a double."""
     N, c = world.length, world.clique
@@ -180,7 +181,7 @@ def log_reach_probability(world: CliqueIsing, k: int) -> float:
     return all_hidden - float(np.logaddexp.reduce(others))
 
 
-@checked(world=CLIQUE, k=hidden, delta=DELTA)
+@checked(k=hidden, delta=DELTA)
 def reach_steps(world: CliqueIsing, k: int, delta: float) -> int:
     """`T = ceil(ln delta / ln c_R1)`: R_1 was visited by then with probability `1 - delta`.
 
@@ -205,7 +206,7 @@ class Stuck(NamedTuple):
     r: float
 
 
-@checked(world=CLIQUE, delta=DELTA)
+@checked(delta=DELTA)
 def stuck(world: CliqueIsing, delta: float) -> Stuck:
     """`r = c tanh(J_0) / 2 - 1`, `c_stuck = 2 r^2 / c`, `T = floor(delta e^c_stuck / 2)`.
 

@@ -8,8 +8,9 @@ from jaxtyping import Bool, Float
 from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.joint.joint import context_sums
 
-from ..checks import checked, whole
-from .rules import JOINT, LAW, kernel
+from ..checks import whole
+from ..signatures import checked
+from .rules import LAW, kernel
 from .rules import masks as mask_law
 from .rules import target as wanted
 
@@ -117,7 +118,7 @@ def capped_steps(
     return float(survival(P, target, start, budget)[:-1].sum())
 
 
-@checked(joint=JOINT, masks=mask_law, target=wanted)
+@checked(masks=mask_law, target=wanted)
 def reach_in_one(
     joint: Joint, masks: MaskLaw, target: Bool[np.ndarray, " states"]
 ) -> Float[np.ndarray, " states"]:

@@ -20,14 +20,15 @@ from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.joint.joint import context_sums
 from minicosm.worlds.joint.masks import check_k
 
-from ..checks import checked, real, reals, truths
-from .rules import JOINT, SCORES, square, symmetric, vocab_of
+from ..checks import real, reals, truths
+from ..signatures import checked
+from .rules import SCORES, square, symmetric, vocab_of
 from .rules import masks as mask_law
 
 PSD = 1e-10  # relative to the norm: a least eigenvalue above -PSD counts as zero
 
 
-@checked(joint=JOINT, scores=SCORES)
+@checked(scores=SCORES)
 def fisher(joint: Joint, scores: Float[np.ndarray, "states d"]) -> Float[np.ndarray, "d d"]:
     """`I = Cov(grad log p_theta(X))`: the information of whole sequences."""
     p = joint.probabilities
@@ -63,7 +64,7 @@ def _residuals(
     return np.where(total[:, None] > 0, values - sums / safe[:, None], 0)
 
 
-@checked(joint=JOINT, scores=SCORES, masks=mask_law)
+@checked(scores=SCORES, masks=mask_law)
 def masked_scores(
     joint: Joint, scores: Float[np.ndarray, "states d"], masks: MaskLaw
 ) -> Iterator[tuple[Float[np.ndarray, " states"], Float[np.ndarray, "states d"]]]:
@@ -73,7 +74,7 @@ def masked_scores(
         yield weights, _residuals(weights, scores, mask, joint.vocab)
 
 
-@checked(joint=JOINT, scores=SCORES, masks=mask_law)
+@checked(scores=SCORES, masks=mask_law)
 def information(
     joint: Joint, scores: Float[np.ndarray, "states d"], masks: MaskLaw
 ) -> Float[np.ndarray, "d d"]:
@@ -84,7 +85,7 @@ def information(
     return found
 
 
-@checked(joint=JOINT, scores=SCORES, masks=mask_law)
+@checked(scores=SCORES, masks=mask_law)
 def averaged_information(
     joint: Joint, scores: Float[np.ndarray, "states d"], masks: MaskLaw
 ) -> Float[np.ndarray, "d d"]:
@@ -112,7 +113,6 @@ class Covariance(NamedTuple):
 
 
 @checked(
-    joint=JOINT,
     scores=SCORES,
     masks=mask_law,
     masks_per_example=real(least=1, infinite=True),
@@ -151,7 +151,6 @@ def _condition(matrix: Float[np.ndarray, "d d"]) -> float:
 
 
 @checked(
-    joint=JOINT,
     scores=SCORES,
     k=lambda name, value, given: check_k(value, given["joint"].length - 1, least=0),
 )

@@ -11,10 +11,11 @@ from scipy.special import gammaln, xlogy
 from minicosm.training import pseudolikelihood as mpl
 from minicosm.worlds import Ising, Joint, MaskLaw
 
-from ..checks import checked, flag, kind, probabilities, real, whole
+from ..checks import kind, probabilities, real, whole
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import bounds, kernels, mixing
-from .rules import CONSTANT, DELTA, JOINT, LAW, MASKED_LAWS, POSITIVE, SIZE, SPINS, square
+from .rules import CONSTANT, DELTA, LAW, MASKED_LAWS, POSITIVE, SIZE, square
 from .rules import masks as mask_law
 
 EXACT = 1e-12
@@ -33,7 +34,7 @@ def rows_are_laws(P: kernels.Kernel) -> Theorem:
     return Theorem.identity("rows are laws", kernels.stochastic_error(P), within=EXACT)
 
 
-@checked(joint=JOINT, masks=mask_law)
+@checked(masks=mask_law)
 def block_dynamics_are_reversible(joint: Joint, masks: MaskLaw) -> Theorem:
     """Block dynamics (Definitions 4.1.6 and 4.1.8) are reversible for p, with eigenvalues in [0, 1]."""
     P, p = kernels.block_dynamics(joint, masks), joint.probabilities
@@ -48,7 +49,7 @@ def _decay(name: str, found: np.ndarray, bound: np.ndarray) -> Theorem:
     return Theorem.inequality(name, slack, within=1e-13, cases=len(found))
 
 
-@checked(joint=JOINT, masks=mask_law, start=LAW)
+@checked(masks=mask_law, start=LAW)
 def chi_squared_decay(joint: Joint, masks: MaskLaw, start: Law) -> Theorem:
     """`chi2(p_t, p) <= (1 - 1/C)^(2t) chi2(p_0, p) <= e^(-2t/C) chi2(p_0, p)` along block dynamics, C the
     Poincaré constant (remark after Definition 4.1.5)."""
@@ -61,7 +62,7 @@ def chi_squared_decay(joint: Joint, masks: MaskLaw, start: Law) -> Theorem:
     return _decay("chi-squared decay", found, sharp)
 
 
-@checked(joint=JOINT, masks=mask_law, start=LAW, constant=CONSTANT, as_printed=flag)
+@checked(masks=mask_law, start=LAW, constant=CONSTANT)
 def kl_decay(
     joint: Joint, masks: MaskLaw, start: Law, constant: float, *, as_printed: bool = False
 ) -> Theorem:
@@ -126,7 +127,6 @@ def _constant(law: Joint, masks: MaskLaw) -> float:
 
 
 @checked(
-    learned=JOINT,
     empirical=probabilities(lambda given: given["learned"].probabilities.shape),
     masks=mask_law,
 )
@@ -149,7 +149,7 @@ def _says_something(bound: float, most: float) -> Condition:
     return Condition("the bound can be violated", not reason, {"bound": bound}, reason)
 
 
-@checked(joint=JOINT, examples=SIZE, delta=DELTA)
+@checked(examples=SIZE, delta=DELTA)
 def lemma_4_3_6(joint: Joint, examples: int, delta: float) -> Theorem:
     """`TV(p_emp, p) < sqrt(|Omega|^(3N) / (16 delta n))` with probability `1 - delta`, by summing the
     probabilities of all samples; the slack is delta less the exact probability to be outside."""
@@ -206,7 +206,6 @@ def corollary_4_3_1(
 
 
 @checked(
-    world=SPINS,
     masks=mask_law,
     n=whole(1, 2**40),
     m=whole(1, 2**40),
@@ -254,7 +253,6 @@ def _within(theta: np.ndarray, radius: float) -> Condition:
 
 
 @checked(
-    world=SPINS,
     masks=mask_law,
     sizes=kind(bounds.Sizes),
     radius=POSITIVE,
@@ -308,7 +306,7 @@ def theorem_4_1_4(
     )
 
 
-@checked(world=SPINS)
+@checked()
 def independent_parallel_law(world: Ising) -> Theorem:
     """The independent parallel sampler of an Ising world is reversible for `kernels.parallel_stationary`
     (footnote to Definition 4.1.11, which leaves its law open), and all its moves are possible. `distance`

@@ -14,8 +14,9 @@ from minicosm.worlds.arrays import check_size
 from minicosm.worlds.joint.ising import spins_of
 from minicosm.worlds.joint.joint import context_sums, product_rows
 
-from ..checks import Given, checked, flag, truths, whole
-from .rules import JOINT, LAW, MASK, SHARE, hidden, kernel, square
+from ..checks import Given, truths, whole
+from ..signatures import checked
+from .rules import LAW, MASK, SHARE, hidden, kernel, square
 from .rules import masks as mask_law
 
 MOST_DENSE = 2**11
@@ -34,7 +35,7 @@ def check_dense(states: int) -> None:
         )
 
 
-@checked(joint=JOINT, mask=MASK)
+@checked(mask=MASK)
 def contexts(joint: Joint, mask: Bool[np.ndarray, " N"]) -> Int[np.ndarray, "contexts block"]:
     """The states of every context `x_-K`, one row per context."""
     order = np.arange(len(joint.probabilities)).reshape(joint.shape)
@@ -45,7 +46,7 @@ def contexts(joint: Joint, mask: Bool[np.ndarray, " N"]) -> Int[np.ndarray, "con
     )
 
 
-@checked(joint=JOINT, masks=mask_law)
+@checked(masks=mask_law)
 def block_dynamics(joint: Joint, masks: MaskLaw) -> Kernel:
     """Draw `K ~ P(. | x)`, then `x_K ~ p(. | x_-K, K)` (Definitions 4.1.6, 4.1.8), seen on x alone:
 
@@ -71,7 +72,7 @@ def block_dynamics(joint: Joint, masks: MaskLaw) -> Kernel:
     return P + np.diag(stays + np.maximum(1 - masks.table(states).sum(axis=1), 0) * masks.looks)
 
 
-@checked(joint=JOINT, masks=mask_law)
+@checked(masks=mask_law)
 def pair_chain(
     joint: Joint, masks: MaskLaw
 ) -> tuple[Float[np.ndarray, "pairs pairs"], Float[np.ndarray, " pairs"]]:
@@ -94,13 +95,13 @@ def pair_chain(
     return P, np.concatenate([weights for _, weights in laws])
 
 
-@checked(joint=JOINT, k=hidden)
+@checked(k=hidden)
 def k_gibbs(joint: Joint, k: int) -> Kernel:
     """Block dynamics that hides k positions, all sets equally likely (Definition 4.1.10)."""
     return block_dynamics(joint, MaskLaw.uniform(joint.length, k))
 
 
-@checked(joint=JOINT)
+@checked()
 def parallel_laws(joint: Joint) -> Float[np.ndarray, "states N vocab"]:
     """`[x, i, v] = p(x_i = v | x_-i)`; an impossible context keeps its token."""
     laws = np.zeros((len(joint.probabilities), joint.length, joint.vocab))
@@ -116,14 +117,14 @@ def parallel_laws(joint: Joint) -> Float[np.ndarray, "states N vocab"]:
     return laws
 
 
-@checked(joint=JOINT)
+@checked()
 def independent_parallel(joint: Joint) -> Kernel:
     """All positions at once, `x_i' ~ p(. | x_-i)` with the old x (Definition 4.1.11)."""
     check_dense(len(joint.probabilities))
     return product_rows(parallel_laws(joint))
 
 
-@checked(joint=JOINT, keep=SHARE)
+@checked(keep=SHARE)
 def denoiser_laws(joint: Joint, keep: float) -> Float[np.ndarray, "states N vocab"]:
     """`[y, i, v] = P[X_i = v | Y = y]`, Y being X with each token kept with probability `keep` and
     otherwise drawn uniformly: what a perfectly trained refinement decoder computes."""
@@ -142,7 +143,7 @@ def denoiser_laws(joint: Joint, keep: float) -> Float[np.ndarray, "states N voca
     return laws
 
 
-@checked(joint=JOINT, keep=SHARE, argmax=flag)
+@checked(keep=SHARE)
 def denoiser(joint: Joint, keep: float, *, argmax: bool = False) -> Kernel:
     """Independent draws from the denoiser's laws, or their most likely tokens (the first of ties)."""
     laws = denoiser_laws(joint, keep)
@@ -239,7 +240,7 @@ def evolve(
     return np.stack(laws)
 
 
-@checked(joint=JOINT, mask=MASK)
+@checked(mask=MASK)
 def fixed_block(joint: Joint, mask: Bool[np.ndarray, " N"]) -> Kernel:
     """Resample one block that is chosen beforehand, `x_K ~ p(. | x_-K)`."""
     check_dense(len(joint.probabilities))

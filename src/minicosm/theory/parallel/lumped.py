@@ -7,13 +7,14 @@ from scipy.special import log_expit, logsumexp
 from minicosm.worlds import LumpedClique
 from minicosm.worlds.joint.clique_ising import log_binomial
 
-from ..checks import checked, kind, whole
+from ..checks import kind, whole
+from ..signatures import checked
 from .rules import hidden
 
 CLIQUE = kind(LumpedClique)
 
 
-@checked(world=CLIQUE, k=hidden)
+@checked(k=hidden)
 def clique_share(world: LumpedClique, k: int) -> Float[np.ndarray, " counts"]:
     """P(j of the k hidden spins are in the clique), j = 0..k: hypergeometric."""
     N, c = world.length, world.clique
@@ -21,7 +22,7 @@ def clique_share(world: LumpedClique, k: int) -> Float[np.ndarray, " counts"]:
     return np.exp(log_binomial(c, j) + log_binomial(N - c, k - j) - log_binomial(N, k))
 
 
-@checked(world=CLIQUE, k=hidden)
+@checked(k=hidden)
 def k_gibbs(world: LumpedClique, k: int) -> Float[np.ndarray, "levels levels"]:
     """The k-Gibbs sampler: hide j clique spins, u of them +, and draw v new + spins with weights
     `binom(j, v) exp(E(s - u + v))`."""
@@ -43,7 +44,7 @@ def k_gibbs(world: LumpedClique, k: int) -> Float[np.ndarray, "levels levels"]:
     return P
 
 
-@checked(world=CLIQUE)
+@checked()
 def independent_parallel(world: LumpedClique) -> Float[np.ndarray, "levels levels"]:
     """The independent parallel sampler: the new s is a sum of two binomials."""
     c = world.clique
@@ -60,7 +61,7 @@ def _binomial(n: int, logit: float) -> Float[np.ndarray, " counts"]:
     return np.exp(log_binomial(n, k) + k * log_expit(logit) + (n - k) * log_expit(-logit))
 
 
-@checked(world=CLIQUE, s=whole(0, None))
+@checked(s=whole(0, None))
 def at(world: LumpedClique, s: int) -> Float[np.ndarray, " levels"]:
     """The law that is surely in state s; `at(world, 0)` is the smaller mode, all clique spins -."""
     if s > world.clique:

@@ -13,10 +13,11 @@ from scipy.special import rel_entr
 from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.joint.joint import context_sums
 
-from ..checks import checked, probabilities, real, whole
+from ..checks import probabilities, real, whole
+from ..signatures import checked
 from .information import masked_scores
 from .kernels import Kernel, block_dynamics, contexts, reversibility_error
-from .rules import CONSTANT, FUNCTION, JOINT, LAW, MASKED_LAWS, kernel, laws_over
+from .rules import CONSTANT, FUNCTION, LAW, MASKED_LAWS, kernel, laws_over
 from .rules import masks as mask_law
 
 Law = Float[np.ndarray, " states"]
@@ -38,7 +39,7 @@ def dirichlet(
     return float((mu * f) @ (g - P @ g))
 
 
-@checked(joint=JOINT, masks=mask_law, f=FUNCTION, g=FUNCTION)
+@checked(masks=mask_law, f=FUNCTION, g=FUNCTION)
 def conditional_covariance(
     joint: Joint,
     masks: MaskLaw,
@@ -189,7 +190,7 @@ def entropy_upper(C: float, least: float) -> float:
     return C * (2.0 if gap < 1e-6 else log(1 / least - 1) / gap)
 
 
-@checked(joint=JOINT, masks=mask_law, starts=whole(), steps=whole(), seed=whole(0, None))
+@checked(masks=mask_law, starts=whole(), steps=whole(), seed=whole(0, None))
 def entropy_constant(
     joint: Joint, masks: MaskLaw, *, starts: int = 6, steps: int = 60, seed: int = 0
 ) -> Bracket:

@@ -8,7 +8,8 @@ from scipy.special import xlogy
 
 from minicosm.worlds.joint.joint import all_sequences, product_rows, row_marginals, xlogx
 
-from ..checks import checked, kind, probabilities, whole
+from ..checks import probabilities, whole
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import kernels, transformers
 from .rules import NOT_NEGATIVE, STEP
@@ -39,7 +40,7 @@ def proposition_4_1_2(image: Int[np.ndarray, "states N"], vocab: int) -> Theorem
     return Theorem("Proposition 4.1.2", construction=model, check=check)
 
 
-@checked(**STEP, name=kind(str), within=NOT_NEGATIVE)
+@checked(**STEP, within=NOT_NEGATIVE)
 def product_step(
     P: kernels.Kernel, vocab: int, length: int, name: str = "product step", within: float = PRODUCT
 ) -> Theorem:

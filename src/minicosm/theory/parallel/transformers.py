@@ -16,7 +16,8 @@ from minicosm.adaptation.checks import check_token_rows, unshared
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.worlds.joint.joint import all_sequences, check_states, product_rows, total_correlation
 
-from ..checks import Given, checked, flag, kind, probabilities, reals, whole
+from ..checks import Given, kind, probabilities, reals, whole
+from ..signatures import checked
 from .rules import STEP
 
 SHARP = 60.0  # exp(-60) = 1e-26: attention on other positions
@@ -140,7 +141,7 @@ def _predict(model: Any, tokens: Any) -> Any:
     return jax.vmap(lambda row: model.predict(model.embed(row)))(tokens)
 
 
-@checked(model=MODEL, length=_length, argmax=flag)
+@checked(model=MODEL, length=_length)
 def kernel_of(
     model: Transformer, length: int, *, argmax: bool = False
 ) -> Float[np.ndarray, "states states"]:

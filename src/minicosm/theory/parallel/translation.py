@@ -7,7 +7,7 @@ import numpy as np
 from minicosm.models.stutter import neighbour_tv, stutter_pairs
 from minicosm.worlds import Fertility
 
-from ..checks import checked, kind
+from ..signatures import checked
 
 
 class ExactStutter(NamedTuple):
@@ -21,7 +21,7 @@ class ExactStutter(NamedTuple):
     valid: float  # share of decoded targets that are translations
 
 
-@checked(world=kind(Fertility))
+@checked()
 def exact_stutter(world: Fertility) -> ExactStutter:
     """Stutter of one pass of the Bayes-optimal product decoder, by summing over both lengths."""
     pairs, apart = np.zeros(2), np.zeros(2)  # others, and pairs that are equal
