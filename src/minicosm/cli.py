@@ -39,16 +39,17 @@ Profile = Annotated[
 
 @dataclass
 class List:
-    """List the studies and their claims, with the registered verdict of each."""
+    """List the studies and their claims, with the registered verdict of each, and what raised."""
 
     studies: Studies = ()
     json: Json = False
 
     def run(self) -> int:
         from minicosm.lab.catalogue import print_list, select_studies
+        from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
 
-        print_list(select_studies(STUDIES, self.studies), self.json)
+        print_list(select_studies(STUDIES, self.studies), self.json, Store(home()).errors())
         return 0
 
 
