@@ -116,7 +116,7 @@ def print_json(document: Any) -> None:
 Errors = Mapping[str, Mapping[ProfileName, str]]
 
 
-def print_list(studies: Sequence[Study], as_json: bool, errors: Errors = {}) -> None:
+def print_list(studies: Sequence[Study], as_json: bool, errors: Errors) -> None:
     """The studies with their claims; `errors` are those of their last checks, by claim and profile."""
     if as_json:
         print_json([_study_record(study, errors) for study in studies])

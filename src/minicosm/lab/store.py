@@ -273,6 +273,11 @@ class Store:
             with contextlib.suppress(OSError):
                 if time.time() - new.stat().st_mtime > LEFTOVER_SECONDS:
                     shutil.rmtree(new) if new.is_dir() else new.unlink()
+        for work in self.path.glob("work/*"):  # of whoever ran a trial that another had stored
+            with contextlib.suppress(OSError):
+                old = time.time() - work.stat().st_mtime > LEFTOVER_SECONDS
+                if old and self._folder(work.name).exists():
+                    _discard(work)
 
     @contextlib.contextmanager
     def _clearly(self, action: str) -> Iterator[None]:
