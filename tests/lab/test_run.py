@@ -224,3 +224,11 @@ def test_ray_runs_the_same_trials_into_the_same_store(store, study, pairs, log):
     assert not list((store.path / "work").iterdir())
     assert all(c.as_registered for c in check(pairs, "smoke", 0, store))
     assert log() == 3
+
+
+def test_a_trial_whose_worker_on_ray_died_is_tried_again_where_it_was(store, study):
+    pytest.importorskip("ray")
+    ladder = Trial(toy_study.climb, toy_study.Ladder(fall="die"))
+    climb = claim("climb", {"ladder": ladder}, lambda r: Outcome("holds", r["ladder"].numbers))
+    (item,) = check([(study, climb)], "smoke", 0, store, executor="ray", jobs=1)
+    assert item.error is None and item.outcome.numbers["start"] == 2
