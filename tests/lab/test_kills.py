@@ -100,8 +100,8 @@ def send(pid: int, number: int) -> bool:
 def storm(folder: Path, kills: int, seed: int) -> tuple[Counter[str], Counter[int]]:
     """Kill so often, each store until its trials are all there. How often what was killed, and exit codes.
 
-    A run may live for as long as one that is left alone. Meanwhile its workers are shot at; at the end the
-    run itself in two of three cases. Every fourth time two runs share the store.
+    Three of four runs are killed once they have lived for a part of the time that one takes which is left
+    alone; for so long the workers of one in five are shot at. Every fourth time two runs share the store.
     """
     draw = np.random.default_rng(seed)
     counts: Counter[str] = Counter()
@@ -119,14 +119,15 @@ def storm(folder: Path, kills: int, seed: int) -> tuple[Counter[str], Counter[in
             alone &= len(runs) == 1
             which = "" if len(runs) == 1 else ", of two"
             end = time.monotonic() + draw.uniform(0, length)
-            armed = draw.random() < 0.9
-            while armed and time.monotonic() < end and counts.total() < kills:
+            aim = draw.choice(["parent", "workers", "nobody"], p=[0.75, 0.2, 0.05])
+            while aim == "workers" and time.monotonic() < end and counts.total() < kills:
                 time.sleep(draw.uniform(0, 0.2))
                 number = SIGNALS[draw.integers(3)]
                 workers = [pid for run in runs for pid in run.workers()]
                 if workers and send(int(draw.choice(workers)), number):
                     counts[f"worker {number.name}{which}"] += 1
-            if armed and counts.total() < kills and draw.random() < 0.67:
+            if aim == "parent" and counts.total() < kills:
+                time.sleep(max(0, end - time.monotonic()))
                 number = SIGNALS[draw.integers(3)]
                 victim = runs[draw.integers(len(runs))].process
                 if victim.poll() is None and send(victim.pid, number):
