@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from minicosm.models import Generator
 from minicosm.worlds.arrays import check_kind, check_shape, is_concrete, numeric
@@ -22,16 +22,24 @@ def truncate(log_law: Float[Array, " V"], draw: Draw) -> Float[Array, " V"]:
     log_law = _check(log_law, draw)
     cold = draw.temperature == 0
     law = jax.nn.softmax(log_law / jnp.where(cold, 1, draw.temperature))
-    rank, before = _ranks(law)
-    # Rounding may bring the mass before the last tokens to one: a nucleus of one keeps all.
-    kept = (before < draw.top_p) | (draw.top_p >= 1)
-    if draw.top_k is not None:
-        # The nucleus is that of the top-k law: masses before a token are relative to what is left.
-        heads = jnp.sum(jnp.where(rank < draw.top_k, law, 0))
-        kept = (before < draw.top_p * heads) | (draw.top_p >= 1)
-        kept &= rank < draw.top_k
-    kept = jnp.where(cold, rank == 0, kept | (rank == 0))
-    law = jnp.where(kept, law, 0)
+
+    def kept(law: Float[Array, " V"]) -> Bool[Array, " V"]:
+        rank, before = _ranks(law)
+        # Rounding may bring the mass before the last tokens to one: a nucleus of one keeps all.
+        kept = (before < draw.top_p) | (draw.top_p >= 1)
+        if draw.top_k is not None:
+            # The nucleus is that of the top-k law: masses before a token are relative to what is left.
+            heads = jnp.sum(jnp.where(rank < draw.top_k, law, 0))
+            kept = (before < draw.top_p * heads) | (draw.top_p >= 1)
+            kept &= rank < draw.top_k
+        return jnp.where(cold, rank == 0, kept | (rank == 0))
+
+    if law.shape[0] <= PAIRWISE or draw.top_k is not None:
+        which = kept(law)
+    else:  # sorting takes longer than all else that is done with a law: not where all is kept
+        every = ~cold & (draw.top_p >= 1)
+        which = jax.lax.cond(every, lambda law: jnp.ones_like(law, bool), kept, law)
+    law = jnp.where(which, law, 0)
     return jnp.log(law) - jnp.log(jnp.sum(law))
 
 
@@ -59,7 +67,7 @@ def _ranks(law: Float[Array, " V"]) -> tuple[Int[Array, " V"], Float[Array, " V"
     order = jnp.argsort(-law, stable=True)
     mass = jnp.cumsum(law[order])
     before = jnp.concatenate([jnp.zeros(1, law.dtype), mass[:-1]])
-    back = jnp.argsort(order)
+    back = jnp.zeros_like(order).at[order].set(jnp.arange(size), unique_indices=True)
     return back, before[back]
 
 

@@ -237,6 +237,21 @@ class Store:
                 svg = None
             return record, svg
 
+    def errors(self) -> dict[str, dict[ProfileName, str]]:
+        """The sentence of every claim whose last check at a profile ended in an error."""
+        found: dict[str, dict[ProfileName, str]] = {}
+        with self._clearly("read"):
+            for path in sorted((self.path / "verdicts").glob("*/*.json")):
+                try:
+                    if b'"verdict": null' not in path.read_bytes():  # `list` is to be immediate
+                        continue
+                    record = decode(_unsealed(path))
+                    if record["error"]:
+                        found.setdefault(record["claim"], {})[record["profile"]] = record["error"]
+                except (FileNotFoundError, Corrupt, KeyError, TypeError):
+                    continue  # whoever asks for this claim is told
+        return found
+
     def _folder(self, trial_address: str) -> Path:
         _check_address(trial_address)
         digest, _, name = trial_address.partition("-")
@@ -283,6 +298,11 @@ class Store:
             with contextlib.suppress(OSError):
                 if time.time() - new.stat().st_mtime > LEFTOVER_SECONDS:
                     shutil.rmtree(new) if new.is_dir() else new.unlink()
+        for work in self.path.glob("work/*"):  # of whoever ran a trial that another had stored
+            with contextlib.suppress(OSError):
+                old = time.time() - work.stat().st_mtime > LEFTOVER_SECONDS
+                if old and self._folder(work.name).exists():
+                    _discard(work)
 
     @contextlib.contextmanager
     def _clearly(self, action: str) -> Iterator[None]:
