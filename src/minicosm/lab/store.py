@@ -127,6 +127,14 @@ class Store:
                 self._set_aside(folder, f"{problem}; the trial will be computed again")
                 return None
 
+    def record(self, trial_address: str) -> Mapping[str, Any]:
+        """Of a stored trial what `load` leaves out: function, config, versions."""
+        with self._clearly("read"):
+            try:
+                return _unsealed(self._folder(trial_address) / "result.json")
+            except (FileNotFoundError, Corrupt):
+                raise LabError(f"the store {self.path} has no trial {trial_address}.") from None
+
     def save(
         self,
         trial_address: str,
@@ -285,14 +293,18 @@ def _discard(folder: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+def write_arrays(
+    path: Path, arrays: Mapping[str, np.ndarray], compression: int = zipfile.ZIP_STORED
+) -> None:
     """Write an `.npz` without pickle, byte for byte the same for the same arrays."""
     import numpy as np
 
     with path.open("wb") as file:
         with zipfile.ZipFile(file, "w") as archive:
             for name, array in arrays.items():
-                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                info = zipfile.ZipInfo(f"{name}.npy")
+                info.compress_type = compression
+                with archive.open(info, "w", force_zip64=True) as entry:
                     np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
         file.flush()
         os.fsync(file.fileno())
