@@ -18,6 +18,7 @@ from minicosm.lab.estimates import Estimate
 from minicosm.lab.export import writable
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import interval, number, seconds
+from minicosm.lab.mathematics import html, inline
 from minicosm.lab.run import Checked, recall
 from minicosm.lab.store import Store, versions
 
@@ -89,7 +90,8 @@ def render(store: Store, studies: Sequence[Study], profile: ProfileName) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "prose": prose,
+        "prose": html,
+        "line": inline,
         "number": number,
         "interval": interval,
         "seconds": seconds,
@@ -137,24 +139,3 @@ def _environments(checked: Sequence[Checked]) -> list[tuple[dict[str, str], int]
     """The distinct sets of versions that verdicts were made with, and how many with each."""
     found = Counter(tuple(last.versions.items()) for last in checked)
     return [(dict(items), count) for items, count in found.most_common()]
-
-
-def prose(text: str) -> Any:
-    """Plain text with `code`, *emphasis*, **strong** and blank lines, as safe HTML."""
-    from markupsafe import Markup, escape
-
-    paragraphs = re.split(r"\n\s*\n", text.strip())
-    return Markup("").join(Markup(f"<p>{_inline(str(escape(p)))}</p>") for p in paragraphs)
-
-
-def _inline(escaped: str) -> str:
-    pieces = re.split(r"(`[^`]+`)", escaped)
-    for i, piece in enumerate(pieces):
-        if i % 2:
-            pieces[i] = f"<code>{piece[1:-1]}</code>"
-        else:
-            piece = re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<strong>\1</strong>", piece)
-            pieces[i] = re.sub(
-                r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])", r"<em>\1</em>", piece
-            )
-    return "".join(pieces)
