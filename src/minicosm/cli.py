@@ -236,7 +236,8 @@ class Reproduce:
 
         from minicosm.lab.catalogue import select
         from minicosm.lab.display import Display, print_agreement
-        from minicosm.lab.reference import Reference, reproduce
+        from minicosm.lab.reference import Reference
+        from minicosm.lab.reproduce import reproduce
         from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
 

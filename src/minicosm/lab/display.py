@@ -192,7 +192,7 @@ def print_audit(console: Console, audited: Sequence[Audited]) -> None:
 def print_agreement(console: Console, pairs: Sequence[tuple[Checked, Checked]]) -> int:
     """For every claim the numbers that agree with its reference result, and those that do not; the
     exit code: 0 if all agree, 1 if one does not, 3 if a claim has no verdict now."""
-    from minicosm.lab.reference import agreement
+    from minicosm.lab.reproduce import agreement
 
     code = 0
     for kept, new in pairs:

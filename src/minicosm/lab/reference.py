@@ -3,12 +3,14 @@
     <study>/verdicts.json   the record of every claim, with the commit, the machine and the date
     <study>/trials.json     of every trial the configuration, and the numbers that are read of it
     <study>/arrays.npz      likewise its arrays
+    <study>/figures.zip     the figure of every claim
 
 Of a trial only what checks and figures read is kept. JSON and plain arrays, nothing is unpickled.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
@@ -19,12 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minicosm.lab.claims import Claim, LabError, Outcome, ProfileName, Results, Study, TrialResult
-from minicosm.lab.display import Display
+from minicosm.lab.claims import Claim, LabError, ProfileName, Results, Study, TrialResult
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.reads import Path as Read
 from minicosm.lab.reads import watched
-from minicosm.lab.run import Checked, check, recalled
+from minicosm.lab.run import Checked, recalled
 from minicosm.lab.store import Store, read_arrays, write_arrays
 
 FOLDER = Path(__file__).parents[1] / "reference"
@@ -44,7 +45,7 @@ class Reference:
             return None
         try:
             checked = recalled(study, claim, record["profile"], record, None)
-            return replace(checked, reference=record["reference"])
+            return replace(checked, reference=record["reference"], svg=self.figure(checked))
         except (KeyError, TypeError, ValueError):
             raise LabError(
                 f"the reference result of {claim.id} in {self.folder} is of another version; "
@@ -76,17 +77,17 @@ class Reference:
         return found
 
     def figure(self, checked: Checked) -> str | None:
-        """The figure of a kept verdict as SVG, drawn now from what is kept; None if that cannot be."""
-        from minicosm.lab.figures import house_style, to_svg
-
-        results = self.results(checked) if checked.claim.figure is not None else None
-        if results is None or checked.claim.figure is None:
-            return None
-        try:
-            with house_style():
-                return to_svg(checked.claim.figure(results), name=checked.claim.id)
-        except (KeyError, TypeError, ValueError):  # the figure has come to read something else
-            return None
+        """The figure of a kept verdict as SVG, or None."""
+        path = self.folder / checked.study.name / "figures.zip"
+        if path not in self._read:
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    self._read[path] = {n: archive.read(n).decode() for n in archive.namelist()}
+            except FileNotFoundError:
+                self._read[path] = {}
+            except (OSError, ValueError, zipfile.BadZipFile) as error:
+                raise LabError(f"the reference results {path} cannot be read.") from error
+        return self._read[path].get(_figure_name(checked.claim))
 
     def _json(self, study: str, name: str) -> dict[str, Any]:
         path = self.folder / study / f"{name}.json"
@@ -138,11 +139,19 @@ def keep(
         }
         trials = dict(reference._json(study.name, "trials"))
         arrays = dict(reference._arrays(study.name))
+        figures = {
+            _figure_name(claim): svg
+            for claim in study.claims
+            if (found := reference.recall(study, claim)) is not None and (svg := found.svg)
+        }
         reads: dict[str, set[Read]] = {}
         whole: dict[str, TrialResult] = {}
         for claim in chosen:
-            verdicts[claim.id] = {**_verdict(store, study, claim, profile), "reference": where}
-            whole |= _read_by(store, study, claim, profile, reads)
+            record, svg = _verdict(store, claim, profile)
+            verdicts[claim.id] = {**record, "reference": where}
+            if svg is not None:
+                figures[_figure_name(claim)] = svg
+            whole |= _read_by(store, claim, profile, reads)
         for address, result in whole.items():
             record = store.record(address)
             numbers, found = _pruned(result, reads[address])
@@ -157,94 +166,36 @@ def keep(
         used = {address for record in verdicts.values() for address in record["trials"].values()}
         trials = {address: trial for address, trial in trials.items() if address in used}
         arrays = {name: array for name, array in arrays.items() if name.split("/")[0] in used}
-        sizes[study.name] = _write(Path(folder) / study.name, verdicts, trials, arrays)
+        sizes[study.name] = _write(Path(folder) / study.name, verdicts, trials, arrays, figures)
         _verify(Reference(folder), study, chosen)
     return sizes
 
 
-def reproduce(
-    selection: Sequence[tuple[Study, Claim]],
-    reference: Reference,
-    store: Store,
-    seed: int | None = None,
-    jobs: int | None = None,
-    display: Display | None = None,
-) -> list[tuple[Checked, Checked]]:
-    """Check claims at the profile and seed (or another seed) of their reference results: (kept, new)
-    of each."""
-    kept = [(reference.recall(study, claim), study, claim) for study, claim in selection]
-    without = [claim.id for found, _, claim in kept if found is None]
-    if without:
-        more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
-        raise LabError(f"{without[0]}{more} no reference result; check it by minicosm check.")
-    pairs = []
-    groups: dict[tuple[ProfileName, int], list[tuple[Checked, Study, Claim]]] = {}
-    for found, study, claim in kept:
-        if found is not None:
-            key = (found.profile, found.seed if seed is None else seed)
-            groups.setdefault(key, []).append((found, study, claim))
-    for (profile, number), group in groups.items():
-        again = check(
-            [(study, claim) for _, study, claim in group],
-            profile,
-            number,
-            store,
-            jobs=jobs,
-            display=display,
-        )
-        pairs += [(found, new) for (found, *_), new in zip(group, again, strict=True)]
-    return pairs
+def _figure_name(claim: Claim) -> str:
+    return claim.id.partition("/")[2].replace("/", "__") + ".svg"
 
 
-def agreement(new: Outcome, kept: Outcome) -> list[tuple[str, Any, Any, bool]]:
-    """(name, kept, new, whether they agree) of every number that both have, the verdict first.
-
-    Estimates agree if their difference is at most the root of the sum of their squared half
-    intervals, numbers to 1e-6 of their size or 1e-9, anything else if it is equal.
-    """
-    rows: list[tuple[str, Any, Any, bool]] = [
-        ("verdict", kept.verdict, new.verdict, kept.verdict == new.verdict)
-    ]
-    for name, value in kept.numbers.items():
-        if name in new.numbers:
-            rows.append((name, value, new.numbers[name], _agree(value, new.numbers[name])))
-    return rows
-
-
-def _agree(one: Any, other: Any) -> bool:
-    from minicosm.lab.estimates import Estimate
-
-    if isinstance(one, Estimate) and isinstance(other, Estimate):
-        halves = [(each.high - each.low) / 2 for each in (one, other)]
-        return abs(one.value - other.value) <= sum(half**2 for half in halves) ** 0.5 + 1e-9
-    if isinstance(one, float) and isinstance(other, float | int):
-        same = one == other or (one != one and other != other)
-        return same or abs(one - other) <= max(1e-9, 1e-6 * abs(one))
-    return bool(one == other)
-
-
-def _verdict(store: Store, study: Study, claim: Claim, profile: ProfileName) -> dict[str, Any]:
+def _verdict(store: Store, claim: Claim, profile: ProfileName) -> tuple[dict[str, Any], str | None]:
     found = store.load_verdict(profile, claim.id)
     if found is None or found[0].get("verdict") is None:
         raise LabError(
             f"{claim.id} has no verdict at profile {profile}; run "
             f"minicosm check {claim.id} --profile {profile} first."
         )
-    record = found[0]
+    record, svg = found
     if record.get("options"):
         raise LabError(f"{claim.id} was checked with --set; check it without, then keep it.")
-    return {**record, "profile": profile}
+    return {**record, "profile": profile}, svg
 
 
 def _read_by(
     store: Store,
-    study: Study,
     claim: Claim,
     profile: ProfileName,
     reads: dict[str, set[Read]],
 ) -> dict[str, TrialResult]:
     """The results of a claim's trials by their addresses; adds to `reads` what is read of each."""
-    record = _verdict(store, study, claim, profile)
+    record, _ = _verdict(store, claim, profile)
     trials = claim.trials(profile, record["seed"])
     results = {}
     for name, address in record["trials"].items():
@@ -299,7 +250,11 @@ def _verify(reference: Reference, study: Study, claims: Sequence[Claim]) -> None
 
 
 def _write(
-    folder: Path, verdicts: Mapping[str, Any], trials: Mapping[str, Any], arrays: Mapping[str, Any]
+    folder: Path,
+    verdicts: Mapping[str, Any],
+    trials: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    figures: Mapping[str, str],
 ) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -309,6 +264,11 @@ def _write(
         new = folder / ".new-arrays.npz"
         write_arrays(new, dict(sorted(arrays.items())), zipfile.ZIP_DEFLATED)
         os.replace(new, folder / "arrays.npz")
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in sorted(figures):  # dated 1980, so that the same figures are the same bytes
+                archive.writestr(zipfile.ZipInfo(name), figures[name], zipfile.ZIP_DEFLATED, 9)
+        _replace(folder / "figures.zip", packed.getvalue())
     except OSError as error:
         raise LabError(f"cannot write {folder}: {error.strerror or error}.") from error
     return sum(path.stat().st_size for path in folder.iterdir())
