@@ -39,16 +39,17 @@ Profile = Annotated[
 
 @dataclass
 class List:
-    """List the studies and their claims, with the registered verdict of each."""
+    """List the studies and their claims, with the registered verdict of each, and what raised."""
 
     studies: Studies = ()
     json: Json = False
 
     def run(self) -> int:
         from minicosm.lab.catalogue import print_list, select_studies
+        from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
 
-        print_list(select_studies(STUDIES, self.studies), self.json)
+        print_list(select_studies(STUDIES, self.studies), self.json, Store(home()).errors())
         return 0
 
 
@@ -120,12 +121,16 @@ class Check:
         from minicosm.studies import STUDIES
 
         require_seed(self.seed)
-        selection = select(STUDIES, self.names)
         store = Store(home())
-        # Compiled programs are kept as well: compiling a Transformer's step takes 10 s or more.
+        # Compiled programs are kept as well: compiling a Transformer's step takes 10 s or more. This is
+        # said before a study file of the user's is read, which may import JAX.
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(store.path.absolute() / "compiled"))
+        # XLA's own caches would put the store's path into the key of every program, so that a store
+        # that was moved had to compile them all again.
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES", "none")
         if self.profile == "smoke":  # nearly all of its time goes into compiling
             _compile_quickly()
+        selection = select(STUDIES, self.names)
         try:
             checked = check(
                 selection,

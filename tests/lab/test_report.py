@@ -1,13 +1,17 @@
 """The lab book: self-contained, complete, and its figures at home in light and dark."""
 
+import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import combinations
 
 import numpy as np
 import pytest
+import toy_study
 
-from minicosm.lab import PALETTE, LabError, check, figure, to_svg
+from minicosm.lab import PALETTE, LabError, Trial, check, figure, to_svg
+from minicosm.lab.catalogue import print_claim, print_list
 from minicosm.lab.figures import house_style
 from minicosm.lab.report import write_report
 
@@ -75,6 +79,49 @@ def test_the_book_is_well_formed_self_contained_and_complete(store, study, pairs
     assert "not checked" in text  # the third claim
     assert "[0.3357, 0.6643]" in text
     assert page.count("<svg") == 1
+
+
+@pytest.mark.parametrize("where", ["trial", "check", "figure"])
+def test_what_raised_is_a_state_of_its_own(store, study, pairs, tmp_path, capsys, where):
+    """In the book, in `show` and in `list`, with its sentence; until the claim is checked again."""
+
+    def broken(results):
+        raise ValueError("no <ink>")
+
+    fair = pairs[0][1]
+    bad, sentence = {
+        "trial": (
+            replace(fair, trials=lambda profile, seed: {"odd": Trial(toy_study.crash, None)}),
+            "trial 'coins/fair odd': RuntimeError: the coin rolled away",
+        ),
+        "check": (replace(fair, check=broken), "its check: no <ink>"),
+        "figure": (replace(fair, figure=broken), "its figure: no <ink>"),
+    }[where]
+    check(pairs, "smoke", 0, store)
+    check([(study, bad)], "smoke", 0, store)
+    out = tmp_path / "book.html"
+    write_report(store, [study], "smoke", out)
+    page, reader = read(out)
+    text = " ".join(reader.text)
+    assert f"error: {sentence}" in text and "! error" in text and "<ink>" not in page
+    assert "not checked" not in text
+    assert re.search(r'class="error"><dt>error</dt><dd>1<', page)
+    print_claim(store, study, fair, "smoke", False)
+    shown = capsys.readouterr().out
+    assert f"error: {sentence}" in shown and "Not checked" not in shown
+    assert "Last verdict" not in shown
+    print_claim(store, study, fair, "smoke", True)
+    assert json.loads(capsys.readouterr().out)["last"]["error"] == sentence
+    print_list([study], True, store.errors())
+    first, *others = json.loads(capsys.readouterr().out)[0]["claims"]
+    assert first["errors"] == {"smoke": sentence} and not any(c["errors"] for c in others)
+    print_list([study], False, store.errors())
+    listed = capsys.readouterr().out
+    assert "error" in listed and "smoke: " in listed
+    check(pairs, "smoke", 0, store)
+    assert store.errors() == {}
+    write_report(store, [study], "smoke", out)
+    assert "! error" not in out.read_text()
 
 
 def test_an_empty_store_gives_a_book_of_unchecked_claims(store, study, tmp_path):

@@ -122,7 +122,8 @@ def test_a_trial_that_raises_costs_only_its_own_claims(store, study, jobs):
     assert bad.error.sentence == "trial 'coins/bad crash': RuntimeError: the coin rolled away"
     assert "toy_study.py" in bad.error.trace
     assert good.outcome.verdict == "holds"
-    assert recall(store, study, claims[0], "smoke") is None
+    last = recall(store, study, claims[0], "smoke")
+    assert last.outcome is None and last.error.sentence == bad.error.sentence
 
 
 def test_a_worker_that_dies_is_named_and_replaced(store, study):
@@ -165,7 +166,8 @@ def test_a_figure_that_raises_is_an_error_and_no_verdict(store, study):
     assert item.outcome is None
     assert item.error.sentence == "its figure: no ink"
     assert not item.as_registered
-    assert recall(store, study, item.claim, "smoke") is None
+    last = recall(store, study, item.claim, "smoke")
+    assert last.outcome is None and last.error.sentence == "its figure: no ink"
 
 
 def test_checks_and_figures_see_the_configurations_of_their_trials(store, study):

@@ -113,10 +113,13 @@ def print_json(document: Any) -> None:
     print(json.dumps(for_readers(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def print_list(studies: Sequence[Study], as_json: bool) -> None:
-    """The studies with their claims."""
+Errors = Mapping[str, Mapping[ProfileName, str]]
+
+
+def print_list(studies: Sequence[Study], as_json: bool, errors: Errors = {}) -> None:
+    """The studies with their claims; `errors` are those of their last checks, by claim and profile."""
     if as_json:
-        print_json([_study_record(study) for study in studies])
+        print_json([_study_record(study, errors) for study in studies])
         return
     console = Console(highlight=False)
     for study in studies:
@@ -135,10 +138,12 @@ def print_list(studies: Sequence[Study], as_json: bool) -> None:
                 f"[{colour}]{claim.expected}[/]",
                 escape(claim.title) + erratum,
             )
+            for profile, sentence in errors.get(claim.id, {}).items():
+                grid.add_row("", f"[{COLOURS['error']}]error[/]", escape(f"{profile}: {sentence}"))
         console.print(Padding(grid, (0, 0, 1, 2)))
 
 
-def _study_record(study: Study) -> dict[str, Any]:
+def _study_record(study: Study, errors: Errors) -> dict[str, Any]:
     return {
         "name": study.name,
         "title": study.title,
@@ -146,7 +151,10 @@ def _study_record(study: Study) -> dict[str, Any]:
         "about": study.about,
         "headlines": study.headlines,
         "misprints": study.misprints,
-        "claims": [_claim_record(claim) for claim in study.claims],
+        "claims": [
+            {**_claim_record(claim), "errors": dict(errors.get(claim.id, {}))}
+            for claim in study.claims
+        ],
     }
 
 
@@ -200,8 +208,16 @@ def print_claim(
     if claim.erratum:
         console.print(f"Erratum ({claim.erratum.kind}): {claim.erratum.text}", markup=False)
         console.print(f"Corrected by: {claim.erratum.corrected_by}\n", markup=False)
-    if last is None or last.outcome is None:
+    if last is None:
         console.print(f"Not checked yet at profile {profile}.")
+    elif last.outcome is None:
+        found = last.error.sentence if last.error else ""
+        console.print(f"error: {found}", style=COLOURS["error"], markup=False)
+        console.print(f"No verdict ({profile}, seed {last.seed}, {last.date}).")
+        if last.note:
+            console.print(f"It was run {last.note}.", markup=False)
+        if not current:
+            console.print("The code has changed since.", style="yellow")
     else:
         colour = COLOURS[last.outcome.verdict]
         console.print(

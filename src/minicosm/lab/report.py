@@ -43,8 +43,10 @@ class Entry:
 
     @property
     def state(self) -> str:
-        """`holds`, `fails`, `undecided`, or `unchecked`."""
-        return self.last.outcome.verdict if self.last and self.last.outcome else "unchecked"
+        """`holds`, `fails`, `undecided`, `error`, or `unchecked`."""
+        if self.last is None:
+            return "unchecked"
+        return self.last.outcome.verdict if self.last.outcome else "error"
 
     @property
     def headline(self) -> list[tuple[str, Any]]:
@@ -110,7 +112,7 @@ def render(store: Store, studies: Sequence[Study], profile: ProfileName) -> str:
         misprints=[(study, study.misprints) for study in studies if study.misprints],
         by_id={entry.claim.id: entry for entry in entries},
         counts=Counter(entry.state for entry in entries),
-        states=(*VERDICTS, "unchecked"),
+        states=(*VERDICTS, "error", "unchecked"),
         total=len(entries),
         as_registered=sum(last.as_registered for last in checked),
         stale=sum(entry.stale for entry in entries),

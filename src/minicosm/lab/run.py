@@ -85,7 +85,7 @@ class Checked:
 
 
 def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Checked | None:
-    """The last verdict of a claim at a profile, as it was when it was checked."""
+    """A claim at a profile as it was when it was last checked: its outcome, or its error."""
     found = store.load_verdict(profile, claim.id)
     if found is None:
         return None
@@ -115,7 +115,9 @@ def recalled(
         claim=claim,
         profile=profile,
         seed=record["seed"],
-        outcome=Outcome(record["verdict"], record["numbers"], tables, record["remark"]),
+        outcome=None
+        if record["error"]
+        else Outcome(record["verdict"], record["numbers"], tables, record["remark"]),
         error=Failure(record["error"]) if record["error"] else None,
         seconds=record["seconds"],
         trials=record["trials"],
@@ -201,8 +203,15 @@ def check(
     with display.claims(len(selection)):
         for (study, claim), planned, given in zip(selection, plans, values, strict=True):
             base = Checked(study, claim, profile, seed, None, code_version=code.of_claim(claim))
-            base = replace(base, options={name: options[name] for name in given})
-            checked.append(_judge(base, planned, kept, failures, store))
+            base = replace(
+                base,
+                options={name: options[name] for name in given},
+                date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+                versions=versions(),
+            )
+            judged = _judge(base, planned, kept, failures, store)
+            store.save_verdict(profile, claim.id, judged.record(), judged.svg)
+            checked.append(judged)
     return checked
 
 
@@ -223,8 +232,8 @@ def _judge(
     failures: Mapping[str, Failure],
     store: Store,
 ) -> Checked:
-    """Evaluate a claim's check and figure and save its verdict. One that raises is an error of the
-    program: then there is no verdict, and none is stored."""
+    """Evaluate a claim's check and figure. One that raises is an error of the program: then there is
+    no verdict, and the sentence stands in its place."""
     if isinstance(planned, Failure):
         return replace(
             base, error=Failure(f"its list of trials: {planned.sentence}", planned.trace)
@@ -258,14 +267,5 @@ def _judge(
             failure = Failure(f"its figure: {failure.sentence}", failure.trace)
             return replace(base, error=failure, trials=plan)
     took = time.perf_counter() - start + sum(kept[key].seconds for key in set(plan.values()))
-    checked = replace(
-        base,
-        outcome=replace(outcome, numbers=numbers),
-        seconds=took,
-        trials=plan,
-        date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        versions=versions(),
-        svg=svg,
-    )
-    store.save_verdict(base.profile, claim.id, checked.record(), svg)
-    return checked
+    outcome = replace(outcome, numbers=numbers)
+    return replace(base, outcome=outcome, seconds=took, trials=plan, svg=svg)

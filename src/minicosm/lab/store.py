@@ -223,6 +223,21 @@ class Store:
                 svg = None
             return record, svg
 
+    def errors(self) -> dict[str, dict[ProfileName, str]]:
+        """The sentence of every claim whose last check at a profile ended in an error."""
+        found: dict[str, dict[ProfileName, str]] = {}
+        with self._clearly("read"):
+            for path in sorted((self.path / "verdicts").glob("*/*.json")):
+                try:
+                    if b'"verdict": null' not in path.read_bytes():  # `list` is to be immediate
+                        continue
+                    record = decode(_unsealed(path))
+                    if record["error"]:
+                        found.setdefault(record["claim"], {})[record["profile"]] = record["error"]
+                except (FileNotFoundError, Corrupt, KeyError, TypeError):
+                    continue  # whoever asks for this claim is told
+        return found
+
     def _folder(self, trial_address: str) -> Path:
         digest, _, name = trial_address.partition("-")
         return self.path / "trials" / f"{digest[:16]}-{name}"
