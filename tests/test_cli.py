@@ -245,7 +245,7 @@ def test_options_go_to_the_claims_that_have_them_and_stay_with_their_verdicts(ru
     assert record["options"] == {"sides": "6"}
     assert record["last"]["options"] == {"sides": "4,8,20"}
     run("report", "--profile", "smoke")
-    assert "with sides=4,8,20" in (tmp_path / "home" / "lab-book.html").read_text()
+    assert "with sides=4,8,20" in (tmp_path / "home" / "lab-book" / "dice.html").read_text()
     assert "with" not in run("check", "--profile", "smoke")[1]
 
 
@@ -317,8 +317,8 @@ def test_report_prints_where_the_book_is(run, tmp_path):
     run("check", "--profile", "smoke")
     code, out, _ = run("report", "--profile", "smoke")
     assert code == 0
-    assert out.strip() == str(tmp_path / "home" / "lab-book.html")
-    assert "Rolls average 3.5" in (tmp_path / "home" / "lab-book.html").read_text()
+    assert out.strip() == str(tmp_path / "home" / "lab-book" / "index.html")
+    assert "Rolls average 3.5" in (tmp_path / "home" / "lab-book" / "dice.html").read_text()
 
 
 @pytest.mark.parametrize(

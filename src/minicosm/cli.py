@@ -195,11 +195,15 @@ class Audit:
 
 @dataclass
 class Report:
-    """Write the lab book: one HTML file with every verdict, its numbers and its figure."""
+    """Write the lab book: a folder of pages, or one file, with every verdict, its numbers and figure.
+
+    Where nothing was run the reference results of the package stand in, marked.
+    """
 
     studies: Studies = ()
     out: Annotated[
-        Path | None, arg(help="The file. Without it: lab-book.html in $MINICOSM_HOME.")
+        Path | None,
+        arg(help="A folder, or a file that ends in .html. Without it: lab-book in $MINICOSM_HOME."),
     ] = None
     profile: Profile = "laptop"
     open: Annotated[bool, arg(help="Open it in the browser.")] = False
@@ -213,13 +217,14 @@ class Report:
         store = Store(home())
         if self.out is None:
             store.prepare()
-        out = self.out or store.path / "lab-book.html"
-        write_report(store, select_studies(STUDIES, self.studies), self.profile, out)
-        print(out)
+        out = self.out or store.path / "lab-book"
+        page = write_report(store, select_studies(STUDIES, self.studies), self.profile, out)
+        print(page)
         if self.open:
             import webbrowser
 
-            webbrowser.open(out.resolve().as_uri())
+            if not webbrowser.open(page.resolve().as_uri()):
+                raise LabError(f"no browser was found; open {page.resolve()} in one.")
         return 0
 
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from minicosm.lab.formatting import number, seconds
+from minicosm.lab.mathematics import plain
 
 if TYPE_CHECKING:
     from minicosm.lab.audit import Audited
@@ -112,7 +113,7 @@ def width_of(ids: Sequence[str], width: int) -> int:
 
 def _remark(item: Checked, outcome: Outcome) -> str:
     """What is to be said of a verdict below the table."""
-    remark = outcome.remark if outcome.verdict != "holds" else ""
+    remark = plain(outcome.remark) if outcome.verdict != "holds" else ""
     if item.as_registered:
         return remark
     found = f"{outcome.verdict}, registered as {item.claim.expected} (!)."
@@ -137,7 +138,7 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
         table.add_row(
             escape(item.claim.id) + note,
             f"[{COLOURS[state]}]{state}{mark}[/]",
-            escape("\n".join(f"{name} {number(value)}" for name, value in numbers)),
+            escape("\n".join(f"{plain(name)} {number(value)}" for name, value in numbers)),
         )
     console.print(table)
     console.print()

@@ -142,7 +142,7 @@ def keep(
         figures = {
             _figure_name(claim): svg
             for claim in study.claims
-            if (found := reference.recall(study, claim)) is not None and (svg := found.svg)
+            if (before := reference.recall(study, claim)) is not None and (svg := before.svg)
         }
         reads: dict[str, set[Read]] = {}
         whole: dict[str, TrialResult] = {}
@@ -153,12 +153,12 @@ def keep(
                 figures[_figure_name(claim)] = svg
             whole |= _read_by(store, claim, profile, reads)
         for address, result in whole.items():
-            record = store.record(address)
+            stored = store.record(address)
             numbers, found = _pruned(result, reads[address])
             trials[address] = {
-                "function": record["function"],
-                "config": record["config"],
-                "seconds": record["seconds"],
+                "function": stored["function"],
+                "config": stored["config"],
+                "seconds": stored["seconds"],
                 "numbers": encode(numbers),
                 "arrays": sorted(found),
             }
