@@ -146,7 +146,7 @@ def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monke
         (["check", "--set", "sides=4,x"], "option 'sides' is '4,x'; it must be whole numbers"),
         (["check", "--set", "sides=4,0"], "dice/loaded: sides is 0; it must be at least 1."),
         (["report", "--out", "/no/such/folder/book.html"], "cannot write"),
-        (["report", "--out", "/dev/null"], "cannot write /dev/null: it is no regular file."),
+        (["report", "--out", "/dev/null"], "/dev/null is no folder; the lab book is one"),
         (["sample", "hmm", "--out", "/"], "cannot tell the format"),
         (
             ["audit", "--profile", "smoke"],
@@ -323,7 +323,18 @@ def test_report_prints_where_the_book_is(run, tmp_path):
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["list"], ["show"], ["check"], ["audit"], ["report"], ["sample"], ["sample", "hmm"]],
+    [
+        [],
+        ["list"],
+        ["show"],
+        ["check"],
+        ["audit"],
+        ["report"],
+        ["sample"],
+        ["sample", "hmm"],
+        ["reproduce"],
+        ["keep"],
+    ],
 )
 def test_every_help_ends_with_an_example(run, words):
     code, out, _ = run(*words, "--help")

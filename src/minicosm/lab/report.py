@@ -163,7 +163,7 @@ def write_report(
         _write(out, pages["single.html"])
         return out
     if out.exists() and not out.is_dir():
-        raise LabError(f"{out} is a file; the lab book is a folder, or a file that ends in .html.")
+        raise LabError(f"{out} is no folder; the lab book is one, or a file that ends in .html.")
     pages = render(store, studies, profile, reference)
     try:
         out.mkdir(parents=True, exist_ok=True)
