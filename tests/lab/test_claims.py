@@ -9,7 +9,7 @@ from scipy import stats
 from minicosm.lab import Claim, Estimate, Outcome, Study, Table
 from minicosm.lab.encoding import canonical, decode, encode
 from minicosm.lab.formatting import number, seconds
-from minicosm.lab.report import prose
+from minicosm.lab.mathematics import html
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")  # what users meet, not beartype
 
@@ -142,7 +142,7 @@ def test_durations_are_written_for_people():
 
 
 def test_prose_marks_up_and_escapes():
-    html = str(prose("a `x*y*z` *b* **c** <script>\n\n2 * 3 * 4"))
-    assert html == (
+    page = str(html("a `x*y*z` *b* **c** <script>\n\n2 * 3 * 4"))
+    assert page == (
         "<p>a <code>x*y*z</code> <em>b</em> <strong>c</strong> &lt;script&gt;</p><p>2 * 3 * 4</p>"
     )

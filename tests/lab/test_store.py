@@ -222,7 +222,7 @@ def test_verdict_files_of_ids_with_dots_do_not_clash(store):
 
 def test_a_sealed_record_of_another_version_is_corrupt_and_named(store):
     from minicosm.lab.encoding import canonical
-    from minicosm.lab.store import _sha256
+    from minicosm.lab.files import sha256
 
     trial = Trial(toy_study.toss, toy_study.Coin(3, 0))
     key = address("coins", "v", trial)
@@ -232,7 +232,7 @@ def test_a_sealed_record_of_another_version_is_corrupt_and_named(store):
         (file,) = store.path.glob("trials/*/result.json")
         record = json.loads(file.read_text())["record"]
         record = {} if change == "all" else {**record, **change}
-        seal = _sha256(canonical(record).encode())
+        seal = sha256(canonical(record).encode())
         file.write_text(json.dumps({"sha256": seal, "record": record}))
         assert store.load(key) is None, change
     assert len(list((store.path / "corrupt").iterdir())) == 5

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -194,6 +195,8 @@ class Claim:
     `trials(profile, seed)` names the trials; its keyword-only parameters, which have defaults, are
     the claim's options. `check` turns the results of the trials into an `Outcome`; `expected` is
     the registered verdict: what the source says. A printed statement that is wrong has an `erratum`.
+    `section` is the heading that it stands under; `uses` are the ids of the claims that it stands on,
+    as a theorem on its lemmas. Text may hold LaTeX between dollars.
     """
 
     id: str
@@ -207,6 +210,8 @@ class Claim:
     figure: Callable[[Results], Figure] | None = None
     erratum: Erratum | None = None
     kind: Kind = "theorem"
+    section: str = ""
+    uses: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("id", "title", "source", "statement", "criterion"):
@@ -261,6 +266,12 @@ class Study:
         """Its name and its aliases."""
         return (self.name, *self.aliases)
 
+    def section(self, text: str | None) -> Callable[..., Callable[[Check], Check]]:
+        """`claim` for the claims under one heading: the first sentence of `text`, which may be the
+        docstring of the module that holds them: `claim = STUDY.section(__doc__)`."""
+        first = " ".join((text or "").split("\n\n")[0].split())
+        return partial(self.claim, section=first.partition(". ")[0].rstrip("."))
+
     def add(self, claim: Claim) -> Claim:
         """Register a claim; its id must be new and start with the study's name."""
         check_kind("claim", claim, Claim, "a Claim")
@@ -287,6 +298,8 @@ class Study:
         figure: Callable[[Results], Figure] | None = None,
         erratum: Erratum | None = None,
         kind: Kind = "theorem",
+        section: str = "",
+        uses: Sequence[str] = (),
     ) -> Callable[[Check], Check]:
         """Register a claim with its `check`, or without one decorate the function that checks it."""
 
@@ -307,6 +320,8 @@ class Study:
                     figure=figure,
                     erratum=erratum,
                     kind=kind,
+                    section=section,
+                    uses=tuple(uses),
                 )
             )
             return function

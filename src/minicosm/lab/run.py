@@ -44,8 +44,8 @@ class Checked:
     """A claim after a run: its outcome, or the sentence that says why it has none.
 
     `seconds` is what its trials took when they ran, plus the check; `trials` maps the
-    claim's names of its trials to their addresses;
-    `options` are those of the claim's options that were given, as they were written.
+    claim's names of its trials to their addresses; `options` are those of the claim's options that
+    were given, as they were written; `reference` says commit and machine of a reference result.
     """
 
     study: Study
@@ -62,6 +62,7 @@ class Checked:
     svg: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     audit: Mapping[str, Any] | None = None
+    reference: Mapping[str, str] | None = None
 
     @property
     def note(self) -> str:
@@ -109,36 +110,8 @@ def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Ch
     found = store.load_verdict(profile, claim.id)
     if found is None:
         return None
-    record, svg = found
     try:
-        tables = tuple(
-            Table(
-                t["title"],
-                tuple(t["columns"]),
-                tuple(map(tuple, t["rows"])),
-                t["note"],
-                t.get("digits", DIGITS),  # verdicts of older versions have none
-            )
-            for t in record["tables"]
-        )
-        return Checked(
-            study=study,
-            claim=claim,
-            profile=profile,
-            seed=record["seed"],
-            outcome=None
-            if record["error"]
-            else Outcome(record["verdict"], record["numbers"], tables, record["remark"]),
-            error=Failure(record["error"]) if record["error"] else None,
-            seconds=record["seconds"],
-            trials=record["trials"],
-            code_version=record["code_version"],
-            date=record["date"],
-            versions=record["versions"],
-            svg=svg,
-            options=record.get("options", {}),
-            audit=record.get("audit"),
-        )
+        return recalled(study, claim, profile, *found)
     except (KeyError, TypeError, ValueError):
         store.warn(f"the verdict of {claim.id} is from another version of the lab; check it again.")
         return None
@@ -157,6 +130,40 @@ def _check_selection(selection: Any) -> None:
         raise TypeError(
             f"selection is {shown(selection)}; it must be a list of pairs of a Study and a Claim"
         )
+
+
+def recalled(
+    study: Study, claim: Claim, profile: ProfileName, record: Mapping[str, Any], svg: str | None
+) -> Checked:
+    """A claim after a run, from what is kept of it; raises where that is of another version."""
+    tables = tuple(
+        Table(
+            t["title"],
+            tuple(t["columns"]),
+            tuple(map(tuple, t["rows"])),
+            t["note"],
+            t.get("digits", DIGITS),  # verdicts of older versions have none
+        )
+        for t in record["tables"]
+    )
+    return Checked(
+        study=study,
+        claim=claim,
+        profile=profile,
+        seed=record["seed"],
+        outcome=None
+        if record["error"]
+        else Outcome(record["verdict"], record["numbers"], tables, record["remark"]),
+        error=Failure(record["error"]) if record["error"] else None,
+        seconds=record["seconds"],
+        trials=record["trials"],
+        code_version=record["code_version"],
+        date=record["date"],
+        versions=record["versions"],
+        svg=svg,
+        options=record.get("options", {}),
+        audit=record.get("audit"),
+    )
 
 
 def check(

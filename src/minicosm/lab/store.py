@@ -13,8 +13,6 @@ numbers are read without pickle.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import re
 import shutil
@@ -42,16 +40,23 @@ from minicosm.lab.checking import (
 )
 from minicosm.lab.claims import PROFILES, LabError, ProfileName, Trial, TrialResult
 from minicosm.lab.encoding import canonical, decode, encode
+from minicosm.lab.files import (
+    NEW,
+    Corrupt,
+    read_arrays,
+    sealed,
+    sha256,
+    sync,
+    unsealed,
+    write,
+    write_arrays,
+    write_atomically,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
-NEW = ".new-"  # the prefix of whatever is still being written
 LEFTOVER_SECONDS = 24 * 3600.0
-
-
-class Corrupt(Exception):
-    """A stored file that is not what was written; says how."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def address(study: str, code_version: str, trial: Trial) -> str:
         "function": f"{function.__module__}.{name}",
         "config": config,
     }
-    return f"{_sha256(canonical(identity).encode())}-{name}"
+    return f"{sha256(canonical(identity).encode())}-{name}"
 
 
 class Store:
@@ -141,6 +146,14 @@ class Store:
                 self._set_aside(folder, f"{problem}; the trial will be computed again")
                 return None
 
+    def record(self, trial_address: str) -> Mapping[str, Any]:
+        """Of a stored trial what `load` leaves out: function, config, versions."""
+        with self._clearly("read"):
+            try:
+                return unsealed(self._folder(trial_address) / "result.json")
+            except (FileNotFoundError, Corrupt):
+                raise LabError(f"the store {self.path} has no trial {trial_address}.") from None
+
     def save(
         self,
         trial_address: str,
@@ -169,12 +182,12 @@ class Store:
                     "function": f"{trial.run.__module__}.{trial.run.__qualname__}",
                     "config": encode(trial.config),
                     "numbers": encode(result.numbers),
-                    "arrays": _sha256(arrays.read_bytes()),
+                    "arrays": sha256(arrays.read_bytes()),
                     "seconds": seconds,
                     "versions": versions(),
                 }
-                _write(new / "result.json", _sealed(record))
-                _sync(new)
+                write(new / "result.json", sealed(record))
+                sync(new)
                 if replace and folder.exists():
                     _discard(folder)
                 try:
@@ -182,7 +195,7 @@ class Store:
                 except OSError:
                     if not folder.exists():  # if it does, another process was faster
                         raise
-                _sync(folder.parent)
+                sync(folder.parent)
             finally:
                 shutil.rmtree(new, ignore_errors=True)
         with contextlib.suppress(OSError):
@@ -206,9 +219,9 @@ class Store:
             if svg is None:
                 figure.unlink(missing_ok=True)
             else:
-                _write_atomically(figure, svg)
-            seal = None if svg is None else _sha256(svg.encode())
-            _write_atomically(path, _sealed(encode({**record, "svg": seal})))
+                write_atomically(figure, svg)
+            seal = None if svg is None else sha256(svg.encode())
+            write_atomically(path, sealed(encode({**record, "svg": seal})))
 
     def load_verdict(
         self, profile: ProfileName, claim: str
@@ -217,7 +230,7 @@ class Store:
         path, figure = self._verdict(profile, claim)
         with self._clearly("read"):
             try:
-                record = decode(_unsealed(path))
+                record = decode(unsealed(path))
                 if not isinstance(record, dict):
                     raise Corrupt(f"its {path.name} is of another version")
             except FileNotFoundError:
@@ -230,7 +243,7 @@ class Store:
             except (FileNotFoundError, UnicodeDecodeError):
                 svg = None
             seal = record.pop("svg", None)
-            if svg is not None and seal != _sha256(svg.encode()):
+            if svg is not None and seal != sha256(svg.encode()):
                 self.warn(
                     f"the figure {figure} is not the one that was drawn; check the claim again."
                 )
@@ -245,7 +258,7 @@ class Store:
                 try:
                     if b'"verdict": null' not in path.read_bytes():  # `list` is to be immediate
                         continue
-                    record = decode(_unsealed(path))
+                    record = decode(unsealed(path))
                     if record["error"]:
                         found.setdefault(record["claim"], {})[record["profile"]] = record["error"]
                 except (FileNotFoundError, Corrupt, KeyError, TypeError):
@@ -267,7 +280,7 @@ class Store:
         if not folder.exists():
             raise FileNotFoundError(folder)
         try:
-            record = _unsealed(folder / "result.json")
+            record = unsealed(folder / "result.json")
             if record["address"] != trial_address:
                 raise Corrupt("it holds another trial")
             arrays = (folder / "arrays.npz").read_bytes()
@@ -276,7 +289,7 @@ class Store:
             raise Corrupt(f"its file {missing} is missing") from None
         except (KeyError, TypeError):
             raise Corrupt("its result.json is of another version") from None
-        if _sha256(arrays) != record.get("arrays"):
+        if sha256(arrays) != record.get("arrays"):
             raise Corrupt("its arrays.npz has the wrong checksum")
         try:
             numbers, seconds = decode(record["numbers"]), float(record["seconds"])
@@ -338,73 +351,3 @@ def _discard(folder: Path) -> None:
     with contextlib.suppress(FileNotFoundError):  # another process was faster
         folder.rename(old)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write an `.npz` without pickle, byte for byte the same for the same arrays."""
-    import numpy as np
-
-    with path.open("wb") as file:
-        with zipfile.ZipFile(file, "w") as archive:
-            for name, array in arrays.items():
-                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                    np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    import numpy as np
-
-    with np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-def _sealed(record: Any) -> str:
-    seal = _sha256(canonical(record).encode())
-    return json.dumps({"sha256": seal, "record": record}, indent=1, allow_nan=False) + "\n"
-
-
-def _unsealed(path: Path) -> Any:
-    """The record of a sealed JSON file; `Corrupt` unless it is exactly what was written."""
-    data = path.read_bytes()
-    try:
-        sealed = json.loads(data.decode("utf-8"))
-        record, seal = sealed["record"], sealed["sha256"]
-        intact = _sha256(canonical(record).encode()) == seal
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise Corrupt(f"its {path.name} is not the JSON that was written") from None
-    if not intact:
-        raise Corrupt(f"its {path.name} has the wrong checksum")
-    return record
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    new = path.with_name(f"{NEW}{uuid.uuid4().hex}")
-    try:
-        _write(new, text)
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    """Flush a folder to disk, where the file system can do that for folders."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
