@@ -257,7 +257,10 @@ def test_checks_come_out_as_the_numbers_say():
 CLAIMS = {claim.id: claim for claim in STUDY.claims}
 
 
-LONG = ("near-token-by-token", "stutter", "table-4.5")
+LONG = (
+    *("near-token-by-token", "distillation-helps", "more-passes", "stutter", "one-pass-is-bayes"),
+    *("table-4.4", "table-4.5", "table-4.5-given-length"),
+)
 
 
 @pytest.mark.parametrize(
