@@ -89,7 +89,7 @@ def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
         optimiser(config),
         config.steps,
         jax.random.split(train_key, config.seeds),
-        chunk=max(1, config.steps // 10),
+        chunk=max(10, config.steps // 30),  # a run that is killed loses one
         progress=lambda done, total, note="": progress(done, total, f"{config.data} {note}"),
         checkpoint=folder / "training.npz",
     )
