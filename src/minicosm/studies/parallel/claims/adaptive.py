@@ -43,17 +43,24 @@ STUDY.claim(
 
 STUDY.claim(
     id="parallel/pairs-as-printed",
-    title="The adaptive chain on pairs (x, K) has a finite Poincaré constant",
-    source=f"{THESIS}, Section 4.3.3, Equation 4.26 and the proof of Theorem 4.1.3",
-    statement="The chain that redraws x_K and keeps K has a unique law and a finite Poincaré constant.",
+    title="The adaptive chain on pairs (x, K) is ergodic",
+    source=f"{THESIS}, Sections 4.3.3.3 and 4.3.3.4, Equation 4.26 and the proof of Theorem 4.1.3",
+    statement=(
+        "The chain of Equation 4.26 on pairs (x, K), which redraws x_K and keeps K, is ergodic, as the "
+        "Dirichlet form of Definition 4.1.4 asks: functions of (x, K) have a Poincaré inequality."
+    ),
     criterion="Fails if in one world with several masks the support falls into parts.",
     trials=masking,
     check=refuted("Equation 4.26 as printed"),
     expected="fails",
     erratum=Erratum(
         "gap",
-        "A chain that never changes K falls into one part per mask. The theorem holds for the chain of x "
-        "alone and functions of x; its proof goes through with g(x) = v . grad log p(x).",
+        "Definition 4.1.8 draws K in every step; Equation 4.26 keeps it, so that its chain falls into one "
+        "part per mask, and with two masks or more no finite C exists. The proof also reads Var(f) as "
+        "v^T I v, where f is the masked score and Var(f) its own second moment. Both are mended by the "
+        "chain of x alone with g(x) = v . grad log p(x), which differs from f by a function of (x_-K, K): "
+        "the theorem stands, and is run on random worlds and masks. The formula of Proposition 4.1.1 is "
+        "right for either chain.",
         corrected_by="parallel/theorem-4.1.3",
     ),
 )
@@ -80,7 +87,7 @@ def two_bits(results: Results) -> Outcome:
 
 STUDY.claim(
     id="parallel/lemma-4.3.1-as-printed",
-    title="9/13 is the law of a hidden coordinate",
+    title="9/13 is the law of the hidden coordinate",
     source=f"{THESIS}, Section 4.3.3.1, proof of Lemma 4.3.1",
     statement=(
         "P(x_K = 0 | x_-K = 0, K) with K = {0}, which the proof gives as 9/13, is the law of the coordinate "
@@ -92,9 +99,10 @@ STUDY.claim(
     kind="lemma",
     expected="fails",
     erratum=Erratum(
-        "gap",
-        "The lemma is right; its proof computes P(x_1 = 0 | x_0 = 0, K = {0}) = 9/13, the law of the visible "
-        "coordinate. That of the hidden one is 6/7, which shows the lemma as well.",
+        "constant",
+        "The lemma is right, and so is its example up to one index: with K = {0} the proof takes the law of "
+        "x_1 given x_0 = 0, which is 9/13, but K hides x_0. With K = {1} the same line is 9/17 against 3/5, "
+        "and with x_0 given x_1 it is 6/7 against 3/4; either shows the lemma. All are exact fractions.",
         corrected_by="parallel/lemma-4.3.1",
     ),
 )

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from minicosm.lab import (
-    Erratum,
     Estimate,
     Outcome,
     Results,
@@ -15,7 +14,6 @@ from minicosm.lab import (
     all_of,
     at_least,
     at_most,
-    counterexample,
 )
 
 from ..figures.information import estimation_figure
@@ -144,35 +142,3 @@ def normality(results: Results) -> Outcome:
         at_most("standard errors of the variance", variances, WITHIN),
         numbers={"cases": len(off)},
     )
-
-
-@STUDY.claim(
-    id="parallel/markov-as-printed",
-    title="With probability 0.99 the squared error is at most tr(Gamma) / n",
-    source=f"{THESIS}, Section 4.1.2, remark after Lemma 4.1.1",
-    statement="By Markov's inequality |theta_hat - theta|^2 <= tr(Gamma) / n with probability at least 0.99.",
-    criterion="Fails if the share of repetitions at n = 5000 lies below 0.99 by four standard errors.",
-    trials=both_fits,
-    kind="lemma",
-    expected="fails",
-    erratum=Erratum(
-        "constant",
-        "Markov's inequality gives 100 tr(Gamma) / n with that probability. The mean of the squared error is "
-        "tr(Gamma) / n, as the limit law says, so that it is exceeded often.",
-        corrected_by="parallel/lemma-4.1.1",
-    ),
-)
-def markov_printed(results: Results) -> Outcome:
-    inside = np.concatenate(
-        [
-            np.where(np.isnan(errors), np.nan, errors <= trace)
-            for found in results.values()
-            for errors, trace in zip(
-                found.arrays["errors"][:, -1], found.numbers["traces"], strict=True
-            )
-        ]
-    )
-    share = float(inside.mean())
-    error = (share * (1 - share) / len(inside)) ** 0.5
-    missing = counterexample("less than 0.99 by", 0.99 - share - 4 * error, beyond=0.0)
-    return all_of(missing, numbers={"share of repetitions": share, "repetitions": len(inside)})

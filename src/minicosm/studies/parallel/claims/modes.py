@@ -9,6 +9,7 @@ from minicosm.lab import (
     Results,
     Table,
     above,
+    agrees,
     all_of,
     at_least,
     at_most,
@@ -19,10 +20,13 @@ from minicosm.lab import (
 )
 
 from ..figures.chains import hitting_figure, separation_figure
-from ..readings import standard_errors
+from ..readings import standard_errors, where
 from ..study import STUDY, THESIS
 from ..trials import hitting, modes
+from .digits import ALONE, ARRIVES, CLIQUE, FROZEN, JOINT_STEP, STEPS, unit
 from .estimation import WITHIN
+
+TABULATED = (*STEPS, 8.0, 10.0)
 
 STUDY.claim(
     id="parallel/proposition-4.3.3",
@@ -70,7 +74,7 @@ STUDY.claim(
 STUDY.claim(
     id="parallel/proposition-4.1.5-as-printed",
     title="The same without a condition on J_0",
-    source=f"{THESIS}, Section 4.1.4.2, Proposition 4.1.5",
+    source=f"{THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
     statement="Under Assumption 4.1.5 alone the sampler is stuck for floor(delta e^(c_stuck) / 2) steps.",
     criterion="Fails if two spins with J_0 = 0.001 and delta = 0.74 stay with probability below 0.26.",
     trials=modes,
@@ -78,9 +82,10 @@ STUDY.claim(
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        "Hoeffding's inequality needs r = c tanh(J_0) / 2 - 1 > 0. Here r is -0.999 and its square makes one "
-        "step out of nothing: the chance to stay is 0.2505, not 0.26. Assumption 4.1.6 implies the "
-        "condition.",
+        "Hoeffding's inequality is used for r > 0 and then with r = c tanh(J_0) / 2 - 1, which is positive "
+        "only if c tanh(J_0) > 2. In two spins with J_0 = 0.001 r is -0.999, its square promises one step, "
+        "and the exact chance to stay is 0.2505, not 0.26. Corollary 4.1.1 is not touched: Assumption 4.1.6 "
+        "implies the condition.",
         corrected_by="parallel/proposition-4.1.5",
     ),
 )
@@ -96,7 +101,9 @@ STUDY.claim(
     ),
     criterion=(
         "Exact probabilities at the least sizes allowed, for four (M, delta), and for k < N, which needs a "
-        "clique of 56 among 2184 spins; c_R1 <= delta / 2 and c_stuck >= c / 8 - 1 >= ln(4M / delta)."
+        "clique of 56 among 2184 spins; c_R1 <= delta / 2 and c_stuck >= c / 8 - 1 >= ln(4M / delta). With "
+        f"M = 1000 and delta = 0.1 the clique has {CLIQUE} spins, and a joint step succeeds with probability "
+        f"{JOINT_STEP} (to 5e-6), as computed beforehand."
     ),
     trials=modes,
     figure=separation_figure,
@@ -110,7 +117,13 @@ def separation(results: Results) -> Outcome:
     }  # fmt: skip
     lines = tuple(zip(*(found[name] for name in columns), strict=True))
     table = Table("at the least sizes allowed", tuple(columns.values()), lines)
-    return all_of(holds("Corollary 4.1.1")(results), tables=(table,))
+    case = {"budget": 1000, "delta": 0.1}
+    return all_of(
+        holds("Corollary 4.1.1")(results),
+        agrees("clique, off by", where(found, "clique", **case), (CLIQUE,), within=0),
+        agrees("joint step, off by", where(found, "one step enters", **case), (JOINT_STEP,), 5e-6),
+        tables=(table,),
+    )
 
 
 @STUDY.claim(
@@ -122,9 +135,11 @@ def separation(results: Results) -> Outcome:
         "in more for larger J; the independent parallel sampler does not within 1000 steps for J >= 5."
     ),
     criterion=(
-        "Exact expected steps, capped at 1000, do not rise with k by more than 1e-9 and do not fall with "
-        f"J by more than 1e-3; simulated means are within {WITHIN} standard errors (the larger of exact and "
-        "simulated); no independent run arrives for J >= 5."
+        "Exact expected steps, capped at 1000, are those computed beforehand to one in their last digit "
+        "(0.1, or 1 from 100 on), and the independent sampler's chances to 20% (below 1e-10 from J = 7 "
+        "on); steps do not rise with k by more than 1e-9 and do not fall with J by more than 1e-3; "
+        f"simulated means are within {WITHIN} standard errors (the larger of exact and simulated); no "
+        "independent run arrives for J >= 5."
     ),
     trials=hitting,
     kind="figure",
@@ -148,7 +163,20 @@ def hitting_steps(results: Results) -> Outcome:
         ("independent: mean", *found.numbers["mean"]),
         ("P(arrives)", *found.numbers["hit"]),
     ]
+    known = [
+        (i, STEPS[J if J < FROZEN else FROZEN]) for i, J in enumerate(couplings) if J in TABULATED
+    ]
+    units = [abs(exact[i, k] - s) / unit(s) for i, row in known for k, s in enumerate(row)]
+    chances = [
+        abs(found.numbers["hit"][i] / ARRIVES[J] - 1)
+        for i, J in enumerate(couplings)
+        if J in ARRIVES
+    ]
+    late = [found.numbers["hit"][i] for i, J in enumerate(couplings) if J >= FROZEN]
     return all_of(
+        at_most("most units of the last digit from the table", units, 1.0),
+        at_most("largest relative difference of chances", chances, 0.2),
+        below("largest chance, J >= 7", late, 1e-10),
         at_most("largest rise with k", exact[:, 1:] - exact[:, :-1], 1e-9),
         at_most("largest fall with J", exact[:-1] - exact[1:], 1e-3),
         at_most("most standard errors from the exact mean", off, WITHIN),
@@ -169,7 +197,10 @@ def hitting_steps(results: Results) -> Outcome:
         "At J = 1 independent parallel sampling needs fewer steps on average than k-Gibbs with any k up "
         "to 9; at J = 2.5 it needs fewer than 1-Gibbs and more than every other k."
     ),
-    criterion=f"Exactly, against exact capped steps; runs agree within {WITHIN} standard errors.",
+    criterion=(
+        "Exactly, against exact capped steps; the means are 1.1 and 39.7 to 0.1, as computed beforehand; "
+        f"runs agree within {WITHIN} standard errors."
+    ),
     trials=hitting,
     kind="control",
     figure=hitting_figure,
@@ -186,6 +217,7 @@ def weak(results: Results) -> Outcome:
         above("steps saved at J = 1, k up to 9", exact[loose, :9] - mean[loose], 0.0),
         above("steps saved at J = 2.5, k = 1", exact[tight, 0] - mean[tight], 0.0),
         below("steps saved at J = 2.5, other k", exact[tight, 1:] - mean[tight], 0.0),
+        agrees("means, off by", mean[[loose, tight]], tuple(ALONE.values()), within=0.1),
         at_most("standard errors apart", off, WITHIN),
         numbers={"independent at J = 1": mean[loose], "independent at J = 2.5": mean[tight]},
     )

@@ -69,9 +69,10 @@ STUDY.claim(
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        "Given the position, by a fixed order or as a mask in the input, the transition is a product, "
-        "which is what the text may mean. With a position drawn at random, as in Definition 4.1.10, the "
-        "row is a mixture over positions.",
+        "The sentence is true of a step whose position is given, by a fixed order or as a mask in the "
+        "input, and that is probably meant. With the position drawn at random, as in Definition 4.1.10, the "
+        "transition from a state is a mixture over positions; its exact total correlation is positive. What "
+        "the section concludes about k > 1 does not depend on it.",
         corrected_by="parallel/proposition-4.1.3",
     ),
 )

@@ -20,9 +20,9 @@ def _table(results: Results) -> Table:
     longest = results["text"].config.longest
     return Table(
         "translations of the test text",
-        ("system", "BLEU", "word stutter per 1000", "decoder passes", "tokens"),
+        ("system", "BLEU", "BLEU (intl)", "word stutter per 1000", "decoder passes", "tokens"),
         tuple(
-            (name, s["bleu"], s["stutter"], s["passes"], s["length"])
+            (name, s["bleu"], s["intl"], s["stutter"], s["passes"], s["length"])
             for name, s in found["systems"].items()
         ),
         note=f"Training text: {found['training']}; {found['left_out']} with more than {longest} tokens on a "
