@@ -58,6 +58,15 @@ def test_a_trial_continues_from_its_folder(vanilla, tmp_path):
     assert again.numbers == vanilla.numbers
 
 
+@pytest.mark.long
+def test_a_masked_pass_for_every_position_of_an_attention_head(tmp_path):
+    config = replace(VANILLA, hidden=3, memory=2, masked=3)
+    numbers = trained.run(config, silent, tmp_path).numbers
+    for name in ("trained_attention", "masked_attention", "shown_attention", "masked_mean"):
+        assert np.shape(numbers[name]) == (2,), name
+    assert 0 < numbers["masked_tv"] < 1 and 0 < numbers["shown_tv"] < 1
+
+
 def test_options_choose_sizes_and_counts():
     found = trials.trained_left("laptop", 0, sizes=(4, 25), pretrainings=2, steps=7)
     assert list(found) == ["|H|=4 #1", "|H|=25 #1", "|H|=4 #2", "|H|=25 #2"]

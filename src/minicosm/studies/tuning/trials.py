@@ -295,6 +295,8 @@ class TrainedTuning:
     seed: int = 0
     tasks: int = 3
     prompts: bool = True
+    masked: int = 0
+    """Positions at which attention also reads laws from masked passes of their own (with memory)."""
     pretraining: Pretraining = field(default_factory=Pretraining)
     tuning: Tuning = field(default_factory=Tuning)
 
@@ -321,9 +323,10 @@ class TrainedLeft:
 @dataclass(frozen=True)
 class TrainedRight(TrainedLeft):
     """Figure 3, right: worlds with memory, and vanilla worlds with as many states in total. Those whose
-    size is among `sizes` are the trials of the left figure."""
+    size is among `sizes` are the trials of the left figure. `masked` is that of `TrainedTuning`."""
 
     memory: tuple[int, ...] = MEMORY
+    masked: int = 0
 
 
 _BRIEF: dict[str, Any] = {
@@ -377,7 +380,9 @@ def trained_right(config: TrainedRight) -> dict[str, Trial]:
     found = {}
     for member in range(config.pretrainings):
         for memory in config.memory:
-            found[f"|M|={memory} #{member + 1}"] = _world(config, STATES, member, memory=memory)
+            found[f"|M|={memory} #{member + 1}"] = _world(
+                config, STATES, member, memory=memory, masked=config.masked
+            )
             hidden = STATES * memory
             found[f"|H|={hidden} #{member + 1}"] = _world(
                 config, hidden, member, prompts=hidden in config.sizes

@@ -353,11 +353,20 @@ def near_perfect(results: Results) -> Outcome:
         "Means over worlds with 95% intervals; the tasks of a world are averaged first. “No memory” is "
         "a vanilla HMM with 4|M| states and a tuned linear head.",
     )
+    shown = {
+        f"{name.replace('_', ' ')}, |M|={r.config.memory} #{r.config.member + 1}": np.mean(
+            r.numbers[name]
+        )
+        for r in results.values()
+        if getattr(r.config, "masked", 0)
+        for name in ("masked_attention", "shown_attention", "masked_tv", "shown_tv")
+    }
     return all_of(
         *(
             all_above(f"accuracy, |M|={m}", percent(values), least_accuracy(m))
             for m, values in with_memory(results, "trained_attention").items()
         ),
+        numbers={name: float(value) for name, value in shown.items()},
         tables=(table,),
     )
 

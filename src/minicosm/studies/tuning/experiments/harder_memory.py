@@ -50,12 +50,14 @@ def run(config: HarderMemory, progress: Progress) -> TrialResult:
         mu = jnp.asarray(balanced_dense(mu, exact.memory[:, : config.train]))
         labels = sign_labels(mu, exact.memory)
         progress(2, total, f"T = {config.length}: {len(drawn)} worlds drawn")
-        tuned = train_attention(
-            {"attention": config.rate, "token_attention": config.rate}, exact.outputs, tokens,
-            labels, config.train, config.test, tune_key,
-            steps=config.steps, warmup=config.warmup, batch=config.batch,
-            progress=lambda done, _: progress(done + 2, total, "training attention"),
-        )  # fmt: skip
+        tuned = {}
+        if config.heads:
+            tuned = train_attention(
+                {"attention": config.rate, "token_attention": config.rate}, exact.outputs, tokens,
+                labels, config.train, config.test, tune_key,
+                steps=config.steps, warmup=config.warmup, batch=config.batch,
+                progress=lambda done, _: progress(done + 2, total, "training attention"),
+            )  # fmt: skip
         histogram = jax.jit(jax.vmap(partial(token_histogram, vocab=worlds.vocab)))(
             tokens[:, :, 1:]
         )

@@ -10,6 +10,8 @@ names of its numbers say which model was tuned:
   row, on the first task;
 - `trained_attention`, `exact_attention`: an attention head over all positions (worlds with memory),
   `..._mean`: logistic regression on the mean law over positions;
+- with `masked` positions: `masked_attention` on laws from a masked pass for each of them,
+  `shown_attention` on those of the one pass, and their distances `masked_tv`, `shown_tv`;
 - `majority`; controls `first_tokens` and `histogram` without a model; `posterior`, regression on the
   exact posterior of the label's variable.
 
@@ -45,7 +47,7 @@ def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
     world_key, model_key, token_key, task_key, tune_key = jax.random.split(key, 5)
     name = f"|M| = {config.memory}" if config.memory else f"|H| = {config.hidden}"
     if config.memory:
-        tuned = 2 * tuning.head_steps
+        tuned = (4 if config.masked else 2) * tuning.head_steps
     elif config.prompts:
         tuned = (config.tasks + 1) * tuning.prompt_steps
     else:
