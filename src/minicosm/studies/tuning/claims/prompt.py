@@ -1,6 +1,7 @@
 """Section 3.1: a soft prompt and a linear head on worlds without memory."""
 
 from minicosm.lab import (
+    Cell,
     Outcome,
     Results,
     Rows,
@@ -184,7 +185,7 @@ def in_simulations(results: Results) -> Outcome:
         "emission": "mean top emission",
         "transition": "mean top transition",
     }
-    shown = tuple(
+    shown: tuple[tuple[Cell, ...], ...] = tuple(
         (size, *(percent(found[name]) for name in columns)) for size, found in sizes.items()
     )
     return all_of(

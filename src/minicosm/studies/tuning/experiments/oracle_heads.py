@@ -80,7 +80,7 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
         tuned = test_accuracies(trained, worlds, messages[:, test], task.labels[:, test])
 
         outputs = slot_laws(worlds, None, messages)
-        features = {}
+        features: dict[str, Any] = {}
         if config.controls:
             features |= {"logistic_whitened": whitened(outputs, config.train)}
             features |= {"posterior": posteriors, **_controls(tokens, config.vocab)}
