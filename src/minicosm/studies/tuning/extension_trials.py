@@ -149,14 +149,15 @@ class HarderMemory(HarderWorlds):
 
 @dataclass(frozen=True)
 class HarderLengths(HarderWorlds):
-    """Both families at every length."""
+    """Both families at every length; `gated` worlds of the second."""
 
+    gated: int = 20
     lengths: tuple[int, ...] = (8, 12, 16)
 
 
 _SHORT: dict[str, Any] = {
-    "lengths": (8,), "temperatures": (0.2,), "worlds": 3, "train": 300, "test": 100,
-    "steps": 64, "warmup": 10,
+    "lengths": (8,), "temperatures": (0.2,), "worlds": 3, "gated": 3, "train": 300,
+    "test": 100, "steps": 64, "warmup": 10,
 }  # fmt: skip
 
 
@@ -165,7 +166,7 @@ def harder(config: HarderLengths) -> dict[str, Trial]:
     return _harder(config, heads=True)
 
 
-@sized(HarderLengths, smoke=_SHORT, laptop={"worlds": 150}, paper={"worlds": 150})
+@sized(HarderLengths, smoke=_SHORT, laptop={"gated": 100}, paper={"gated": 100})
 def harder_counts(config: HarderLengths) -> dict[str, Trial]:
     return _harder(config, heads=False)
 
@@ -174,11 +175,16 @@ def _harder(config: HarderLengths, heads: bool) -> dict[str, Trial]:
     from .experiments import harder_memory
 
     common: dict[str, Any] = {f.name: getattr(config, f.name) for f in fields(HarderWorlds)}
-    families: tuple[Literal["random", "gated"], ...] = ("random", "gated")
+    families: dict[Literal["random", "gated"], int] = {
+        "random": config.worlds, "gated": config.gated,
+    }  # fmt: skip
     return {
         f"{family}, T={length}": Trial(
-            harder_memory.run, HarderMemory(family=family, length=length, heads=heads, **common)
+            harder_memory.run,
+            HarderMemory(
+                **common | {"family": family, "length": length, "worlds": worlds, "heads": heads}
+            ),
         )
-        for family in families
+        for family, worlds in families.items()
         for length in config.lengths
     }

@@ -61,12 +61,9 @@ def run(config: HarderMemory, progress: Progress) -> TrialResult:
         histogram = jax.jit(jax.vmap(partial(token_histogram, vocab=worlds.vocab)))(
             tokens[:, :, 1:]
         )
-        features = {
-            "mean_output": exact.mean,
-            "first_output": exact.first,
-            "histogram": histogram,
-            "posterior": exact.memory,
-        }
+        features = {"histogram": histogram, "posterior": exact.memory}
+        if config.heads:
+            features |= {"mean_output": exact.mean, "first_output": exact.first}
         columns = logistic_accuracies(features, labels, config.train, config.test) | tuned
         columns["majority"] = majority(labels[:, config.train :])
 
