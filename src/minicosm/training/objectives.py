@@ -142,7 +142,8 @@ class Objective(eqx.Module):
 
 class MaskedObjective(Objective):
     """Masked prediction: `max(1, round(rate * length))` uniformly chosen positions of each sequence
-    are hidden and predicted (so the optimum is `worlds.masked_loss`).
+    are hidden and predicted (so the optimum is `worlds.masked_loss`). With `first`, position 1 is always
+    one of them and the others are uniform; it is the position that tasks on a masked first token read.
 
     With corruption "mask" every chosen position shows the mask, and the exact law is the world's
     conditional given the tokens that were not chosen. With "bert" it shows the mask with probability
@@ -156,8 +157,10 @@ class MaskedObjective(Objective):
 
     rate: float = eqx.field(static=True, default=0.15, kw_only=True)
     corruption: Corruption = eqx.field(static=True, default="mask", kw_only=True)
+    first: bool = eqx.field(static=True, default=False, kw_only=True)
 
     def __check_init__(self) -> None:
+        check_flag("first", self.first)
         if check_number("rate", self.rate, 0, 1) == 0:
             raise ValueError(f"rate is {self.rate}; it must lie in (0, 1]")
         check_choice("corruption", self.corruption, ("mask", "bert"))
@@ -169,6 +172,8 @@ class MaskedObjective(Objective):
         tokens = self.tokens(token_key)
         count = max(1, round(self.rate * self.length))
         chosen = jax.random.permutation(place_key, self.length)[:count]
+        if self.first:  # if it was not chosen, in place of one that was
+            chosen = chosen.at[0].set(jnp.where((chosen == 0).any(), chosen[0], 0))
         masked = kept = None
         shown, observed = tokens, jnp.ones(self.length, bool).at[chosen].set(False)
         known = observed

@@ -27,13 +27,9 @@ STUDY = Study(
         "tuning/five-tokens",
     ),
     misprints=(
-        "Proof of Claim B.1, second line: Pr(X_{i+1:T+1} = x) should be Pr(X_{i+1:T+i} = x), as in the "
-        "lines around it.",
         "Proof of Theorem 3.3: W has a left inverse if it has full column rank (printed: row rank), "
         "which is what Assumption 3.1 says.",
         "Proof of Theorem 3.6: the left inverse on H* gives W^+ W D v = D v (printed: W D v).",
-        "Proposition D.1, first display: the last factor is conditioned on X_{-i} = x_{-i} (printed: "
-        "joined with it), as in (D.1) below it.",
     ),
     aliases=("head-and-prompt-tuning",),
 )

@@ -23,7 +23,7 @@ from minicosm.lab import (
     worst,
 )
 
-from ..extension_trials import gap, harder, rank, sharpness, temperature
+from ..extension_trials import gap, harder, harder_counts, rank, sharpness, temperature
 from ..figures import extensions as figures
 from ..readings import harder as by_length
 from ..readings import harder_table
@@ -266,7 +266,7 @@ def beats_pooling(results: Results) -> Outcome:
         "The 95% interval of the paired difference lies above 0 for every family and length (below at "
         "one: fails; otherwise undecided)."
     ),
-    trials=harder,
+    trials=harder_counts,
     kind="control",
 )
 def counts_not_enough(results: Results) -> Outcome:

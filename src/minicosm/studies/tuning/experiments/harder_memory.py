@@ -50,21 +50,20 @@ def run(config: HarderMemory, progress: Progress) -> TrialResult:
         mu = jnp.asarray(balanced_dense(mu, exact.memory[:, : config.train]))
         labels = sign_labels(mu, exact.memory)
         progress(2, total, f"T = {config.length}: {len(drawn)} worlds drawn")
-        tuned = train_attention(
-            {"attention": config.rate, "token_attention": config.rate}, exact.outputs, tokens,
-            labels, config.train, config.test, tune_key,
-            steps=config.steps, warmup=config.warmup, batch=config.batch,
-            progress=lambda done, _: progress(done + 2, total, "training attention"),
-        )  # fmt: skip
+        tuned = {}
+        if config.heads:
+            tuned = train_attention(
+                {"attention": config.rate, "token_attention": config.rate}, exact.outputs, tokens,
+                labels, config.train, config.test, tune_key,
+                steps=config.steps, warmup=config.warmup, batch=config.batch,
+                progress=lambda done, _: progress(done + 2, total, "training attention"),
+            )  # fmt: skip
         histogram = jax.jit(jax.vmap(partial(token_histogram, vocab=worlds.vocab)))(
             tokens[:, :, 1:]
         )
-        features = {
-            "mean_output": exact.mean,
-            "first_output": exact.first,
-            "histogram": histogram,
-            "posterior": exact.memory,
-        }
+        features = {"histogram": histogram, "posterior": exact.memory}
+        if config.heads:
+            features |= {"mean_output": exact.mean, "first_output": exact.first}
         columns = logistic_accuracies(features, labels, config.train, config.test) | tuned
         columns["majority"] = majority(labels[:, config.train :])
 
