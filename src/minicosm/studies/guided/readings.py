@@ -52,16 +52,25 @@ def selected(data: Rows, column: str, **at: Any) -> np.ndarray:
 
 
 def config(results: Results) -> Any:
-    """The configuration of the one trial."""
+    """The configuration of the trials, but for their seeds."""
     return next(iter(results.values())).config
 
 
+def names(results: Results, *path: str) -> list[str]:
+    """The names of what was measured at a place of the results."""
+    return list(_at(next(iter(results.values())).numbers, path))
+
+
 def column(results: Results, *path: str) -> np.ndarray:
-    """One number, or one list of numbers, of every generator."""
-    value: Any = next(iter(results.values())).numbers
+    """One number, or one list of numbers, of every generator of all ensembles."""
+    parts = [np.asarray(_at(one.numbers, path), float) for one in results.values()]
+    return np.concatenate(parts)
+
+
+def _at(numbers: Any, path: Iterable[str]) -> Any:
     for name in path:
-        value = value[name]
-    return np.asarray(value, float)
+        numbers = numbers[name]
+    return numbers
 
 
 def total(results: Results, *path: str) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 from minicosm.lab import PALETTE, Results, figure
 
 from ...common.figures import legend_right, mean_and_half
-from ..readings import GROUPS, TOP_PS, cell, column, config, errors
+from ..readings import GROUPS, TOP_PS, cell, column, config, errors, names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def training_figure(results: Results) -> "Figure":
     """Error out of distribution along training, and where each generator was kept."""
-    arrays = results["sandbox"].arrays
-    kept = zip(column(results, "kept_step"), column(results, "kept_ood"), strict=True)
     fig = figure(5.2, 3.0)
     ax = fig.subplots()
-    for error, (step, then) in zip(arrays["history_ood"].T, kept, strict=True):
-        (line,) = ax.semilogy(arrays["history_steps"], 100 * error, lw=1)
-        ax.plot(step, 100 * then, "o", color=line.get_color())
+    for one in results.values():
+        kept = zip(one.numbers["kept_step"], one.numbers["kept_ood"], strict=True)
+        for error, (step, then) in zip(one.arrays["history_ood"].T, kept, strict=True):
+            (line,) = ax.semilogy(one.arrays["history_steps"], 100 * error, lw=1)
+            ax.plot(step, 100 * then, "o", color=line.get_color())
     ax.set_xlabel("step")
     ax.set_ylabel("errors out of distribution, per cent")
     return fig
@@ -53,7 +53,7 @@ def stride_figure(results: Results) -> "Figure":
 
 def unseen_figure(results: Results) -> "Figure":
     """Errors on fresh prompts for every way to decode."""
-    arms = list(results["sandbox"].numbers["unseen"])
+    arms = names(results, "unseen")
     fig = figure(6.4, 3.0)
     ax = fig.subplots()
     for i, (top_p, colour) in enumerate(zip(TOP_PS, PALETTE, strict=False)):
@@ -71,7 +71,8 @@ def unseen_figure(results: Results) -> "Figure":
 
 def plane_figure(results: Results) -> "Figure":
     """Hidden states of the first generator on their principal plane."""
-    points, labels = (results["sandbox"].arrays[n] for n in ("plane", "plane_labels"))
+    first = next(iter(results.values()))
+    points, labels = (first.arrays[n] for n in ("plane", "plane_labels"))
     fig = figure(4.6, 3.6)
     ax = fig.subplots()
     for label, name, colour in (
@@ -90,7 +91,7 @@ def trade_off_figure(results: Results) -> "Figure":
     fig = figure(8.0, 3.2)
     axes = fig.subplots(1, 2)
     marks = "os^vDP*X<>h"
-    for i, name in enumerate(results["sandbox"].numbers["trade_off"]):
+    for i, name in enumerate(names(results, "trade_off")):
         calls = column(results, "trade_off", name, "calls").mean()
         for ax, what, scale in zip(axes, ("accuracy", "distinct"), (100, 1), strict=True):
             mean = scale * column(results, "trade_off", name, what).mean()
