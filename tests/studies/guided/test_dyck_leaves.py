@@ -11,6 +11,7 @@ from minicosm.models import CachedMemory
 from minicosm.studies.guided.experiments.dyck_generator import END
 from minicosm.studies.guided.experiments.dyck_leaves import Judgement, LearnedValue, Leaves
 from minicosm.studies.guided.experiments.dyck_tables import where_fired
+from minicosm.studies.guided.experiments.judges import kept_in
 
 
 def test_only_whole_strings_are_judged_apart():
@@ -55,3 +56,16 @@ def test_where_the_verifier_fired():
     fired = np.array([[2, 3, -1], [3, 1, -1]])
     traces = [SimpleNamespace(fired_lengths=fired), SimpleNamespace(fired_lengths=fired[:1])]
     assert where_fired(traces, 4) == [0, 1, 2, 3, 0]
+
+
+def test_what_was_measured_is_not_measured_again(tmp_path):
+    def measured():
+        return {"a": {"b": 0.1}, "rows": [["x", 1]]}, {"states": np.arange(3.0)}
+
+    def never():
+        raise AssertionError
+
+    for measure in (measured, never):
+        numbers, arrays = kept_in(tmp_path / "one.npz", measure)
+        assert numbers == measured()[0] and list(arrays) == ["states"]
+        np.testing.assert_array_equal(arrays["states"], measured()[1]["states"])

@@ -30,7 +30,7 @@ from .case_verifier import (
     token_examples,
     train_verifiers,
 )
-from .judges import Bench, Judge, Speaker, member, stacked
+from .judges import Bench, Judge, Speaker, kept_in, member, stacked
 
 
 class Arm(NamedTuple):
@@ -83,7 +83,8 @@ def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
     for i in range(config.members):
         progress(i, config.members, f"generator {i + 1} of {config.members}")
         key = jax.random.fold_in(jax.random.key(config.seed), 2 + i)
-        result.append(measure(config, member(models, i), key))
+        path = folder / f"generator{i}.npz"
+        result.append(kept_in(path, lambda i=i, key=key: measure(config, member(models, i), key)))
     numbers = stacked([part for part, _ in result])
     numbers |= {"excess": excess(config, models).tolist(), "exact_correct": _exact_correct(config)}
     curves = {name: np.stack([part[name] for _, part in result]) for name in result[0][1]}

@@ -31,7 +31,7 @@ from .dyck_generator import (
 from .dyck_leaves import LearnedValue, Leaves
 from .dyck_values import learn_value, trade_off
 from .dyck_verifier import collect, train_verifier
-from .judges import Bench, Judge, Speaker, member, stacked
+from .judges import Bench, Judge, Speaker, kept_in, member, stacked
 
 
 def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
@@ -46,7 +46,10 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
     for i in range(config.members):
         done = config.steps + i
         progress(done, config.steps + config.members, f"generator {i + 1} of {config.members}")
-        result, pictures = measure(config, member(models, i), jax.random.fold_in(key, i))
+        result, pictures = kept_in(
+            folder / f"generator{i}.npz",
+            lambda i=i: measure(config, member(models, i), jax.random.fold_in(key, i)),
+        )
         result["kept_step"] = int(history["kept"][i])
         at = int(np.searchsorted(history["step"], history["kept"][i]))
         result["kept_ood"] = float(history["ood"][at, i])
@@ -134,7 +137,5 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     result["silhouette"] = {
         "errors": probes.best_silhouette(wrong, 0), "shuffled": float(np.mean(shuffled)),
     }  # fmt: skip
-    pictures = {
-        "plane": probes.principal_plane(trained.features), "plane_labels": trained.labels,
-    }  # fmt: skip
+    pictures = {"states": trained.features.astype(np.float32), "labels": trained.labels}
     return result, pictures

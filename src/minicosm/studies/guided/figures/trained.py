@@ -71,8 +71,11 @@ def unseen_figure(results: Results) -> "Figure":
 
 def plane_figure(results: Results) -> "Figure":
     """Hidden states of the first generator on their principal plane."""
+    from minicosm.adaptation.probes import principal_plane
+
     first = next(iter(results.values()))
-    points, labels = (first.arrays[n] for n in ("plane", "plane_labels"))
+    states, labels = (first.arrays[n] for n in ("states", "labels"))
+    points = principal_plane(states)
     fig = figure(4.6, 3.6)
     ax = fig.subplots()
     for label, name, colour in (
