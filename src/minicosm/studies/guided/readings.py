@@ -18,7 +18,6 @@ from minicosm.lab import (
     all_below,
     all_of,
     at_least,
-    at_most,
     below,
     finite,
     worst,
@@ -145,14 +144,6 @@ def exceeds(name: str, gains: Mapping[str, Samples], errors: float = 1.0) -> Out
     compare = above if errors > 0 else at_least
     met = compare(f"least {name} less {errors:g} standard errors", margins, 0.0)
     return _either(met, all_above(name, _estimates(gains)))
-
-
-def within_error(name: str, gains: Mapping[str, Samples]) -> Outcome:
-    """Holds iff no mean exceeds one standard error; fails if an interval lies above 0; otherwise
-    undecided."""
-    margins = [float(g.mean()) - standard_error(g) for g in gains.values()]
-    met = at_most(f"largest {name} less 1 standard error", margins, 0.0)
-    return _either(met, all_below(name, _estimates(gains)))
 
 
 def standard_error(samples: Samples) -> float:

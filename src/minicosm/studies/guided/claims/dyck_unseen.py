@@ -18,7 +18,7 @@ LEAST = {"0.9": 0.10, "1": 0.30}
 
 
 def _table(results: Results) -> Table:
-    rows = tuple(
+    rows: tuple[tuple[Any, ...], ...] = tuple(
         (arm, *(Estimate.of(100 * errors(results, arm, p)) for p in TOP_PS))
         for arm in names(results, "unseen")
     )
@@ -238,7 +238,7 @@ def ideal(results: Results) -> Outcome:
 
 def _trade_off(results: Results) -> Table:
     columns = ("accuracy", "distinct", "calls", "verifier_calls", "unfinished")
-    rows = tuple(
+    rows: tuple[tuple[Any, ...], ...] = tuple(
         (name, *(Estimate.of(column(results, "trade_off", name, c)) for c in columns))
         for name in names(results, "trade_off")
     )

@@ -3,8 +3,9 @@
 A trial is one ensemble of generators. An arm is a way to sample; for every generator and repetition
 it has `accuracy`, which is Acc_distinct: the number of different correct cases (a case is its list and
 item; counted for each name over all its texts) over all cases asked for; `correct`, the same without
-"different"; `calls`, next-token laws for a text; and `backtracks` of a text. All arms of a generator
-draw with the same key, so that two of them write the same until a verifier speaks.
+"different"; `calls`, next-token laws for a text, and `most_calls` of any text; and `backtracks` of a
+text. All arms of a generator draw with the same key, so that two of them write the same until a
+verifier speaks.
 """
 
 from functools import reduce
@@ -87,6 +88,7 @@ def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
         result.append(kept_in(path, lambda i=i, key=key: measure(config, member(models, i), key)))
     numbers = stacked([part for part, _ in result])
     numbers |= {"excess": excess(config, models).tolist(), "exact_correct": _exact_correct(config)}
+    numbers["new_tokens"] = config.room - HEADER
     curves = {name: np.stack([part[name] for _, part in result]) for name in result[0][1]}
     return TrialResult(numbers, curves)
 
@@ -204,6 +206,7 @@ def _run(
             "accuracy": new.sum() / asked,
             "correct": correct[part].sum() / asked,
             "calls": trace.calls[part].mean(),
+            "most_calls": trace.calls[part].max(),
             "backtracks": trace.backtracks[part].mean(),
         }
         for name, value in values.items():

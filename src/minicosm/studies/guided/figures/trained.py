@@ -114,7 +114,11 @@ def trade_off_figure(results: Results) -> "Figure":
 
 def distinct_figure(results: Results) -> "Figure":
     """Different correct test cases against the calls spent, mean over generators."""
-    curves = results["cases"].arrays
+    first = next(iter(results.values()))
+    curves = {
+        name: np.concatenate([one.arrays[name] for one in results.values()])
+        for name in first.arrays
+    }
     fig = figure(8.6, 3.4)
     axes = fig.subplots(1, 3, sharey=True)
     for ax, (title, group) in zip(axes, GROUPS.items(), strict=True):
