@@ -8,7 +8,7 @@ text. All arms of a generator draw with the same key, so that two of them write 
 verifier speaks.
 """
 
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,8 +84,8 @@ def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
     for i in range(config.members):
         progress(i, config.members, f"generator {i + 1} of {config.members}")
         key = jax.random.fold_in(jax.random.key(config.seed), 2 + i)
-        path = folder / f"generator{i}.npz"
-        result.append(kept_in(path, lambda i=i, key=key: measure(config, member(models, i), key)))
+        one = partial(measure, config, member(models, i), key)
+        result.append(kept_in(folder / f"generator{i}.npz", one))
     numbers = stacked([part for part, _ in result])
     numbers |= {"excess": excess(config, models).tolist(), "exact_correct": _exact_correct(config)}
     numbers["new_tokens"] = config.room - HEADER

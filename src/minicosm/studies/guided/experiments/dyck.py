@@ -4,6 +4,7 @@ A trial is one ensemble of generators. Its numbers are lists over generators, in
 that may be nested.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
         progress(done, config.steps + config.members, f"generator {i + 1} of {config.members}")
         result, pictures = kept_in(
             folder / f"generator{i}.npz",
-            lambda i=i: measure(config, member(models, i), jax.random.fold_in(key, i)),
+            partial(measure, config, member(models, i), jax.random.fold_in(key, i)),
         )
         result["kept_step"] = int(history["kept"][i])
         at = int(np.searchsorted(history["step"], history["kept"][i]))

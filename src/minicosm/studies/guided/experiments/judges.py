@@ -127,6 +127,7 @@ def kept_in(path: Path, measure: Callable[[], Measured]) -> Measured:
             return json.loads(str(file["numbers"])), arrays
     numbers, arrays = measure()
     part = path.with_suffix(".part.npz")
-    np.savez(part, numbers=np.asarray(json.dumps(numbers)), **arrays)
+    contents: dict[str, Any] = {"numbers": np.asarray(json.dumps(numbers)), **arrays}
+    np.savez(part, **contents)
     part.rename(path)
     return numbers, arrays
