@@ -70,22 +70,29 @@ def unseen_figure(results: Results) -> "Figure":
 
 
 def plane_figure(results: Results) -> "Figure":
-    """Hidden states of the first generator on their principal plane."""
+    """Hidden states of the first generator in the plane: principal, and t-SNE as in Figure 3.1."""
     from minicosm.adaptation.probes import principal_plane
+    from minicosm.adaptation.tsne import tsne
 
     first = next(iter(results.values()))
     states, labels = (first.arrays[n] for n in ("states", "labels"))
-    points = principal_plane(states)
-    fig = figure(4.6, 3.6)
-    ax = fig.subplots()
-    for label, name, colour in (
-        (1, "right prefix", PALETTE[4]),
-        (0, "first wrong token", PALETTE[1]),
+    fig = figure(8.0, 3.6)
+    for ax, (title, draw) in zip(
+        fig.subplots(1, 2),
+        {"principal coordinates": principal_plane, "t-SNE": tsne}.items(),
+        strict=True,
     ):
-        ax.plot(*points[labels == label].T, ".", ms=4, alpha=0.55, color=colour, label=name)
-    ax.set_xlabel("first principal coordinate")
-    ax.set_ylabel("second")
-    ax.legend(loc="best", markerscale=2)
+        points = draw(states)
+        for label, name, colour in (
+            (1, "right prefix", PALETTE[4]),
+            (0, "first wrong token", PALETTE[1]),
+        ):
+            ax.plot(*points[labels == label].T, ".", ms=4, alpha=0.55, color=colour, label=name)
+        ax.set_title(title)
+        ax.set_xticks([])
+        ax.set_yticks([])
+    handles, kinds = ax.get_legend_handles_labels()
+    fig.legend(handles, kinds, loc="outside lower center", ncols=2, markerscale=2)
     return fig
 
 
