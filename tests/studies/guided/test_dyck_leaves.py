@@ -7,9 +7,11 @@ import numpy as np
 
 from minicosm.decoding import ProbeVerifier
 from minicosm.decoding.verifiers import Brackets
+from minicosm.models import CachedMemory
 from minicosm.studies.guided.experiments.dyck_generator import END
 from minicosm.studies.guided.experiments.dyck_leaves import Judgement, LearnedValue, Leaves
-from minicosm.studies.guided.experiments.dyck_tables import share_at_end
+from minicosm.studies.guided.experiments.dyck_tables import where_fired
+from minicosm.studies.guided.experiments.judges import kept_in
 
 
 def test_only_whole_strings_are_judged_apart():
@@ -33,9 +35,37 @@ def test_only_whole_strings_are_judged_apart():
         np.testing.assert_allclose(found, scores, rtol=1e-6)
 
 
-def test_how_many_rejected_strings_were_whole():
-    fired = np.array([[[0, 1, -1], [0, 1, END]], [[0, 0, 1], [END, -1, -1]]])
-    trace = SimpleNamespace(fired=fired, fired_lengths=np.array([[2, 3], [3, 1]]))
-    assert share_at_end([trace], 3) == 3 / 4 and share_at_end([trace], 9) == 2 / 4
-    none = SimpleNamespace(fired=fired, fired_lengths=np.full((2, 2), -1))
-    assert np.isnan(share_at_end([none], 3))
+def test_a_string_is_whole_once_all_its_brackets_are_there():
+    """A probe that always says 0.5 is asked about one bracket of two; with both, and after the end token or
+    a third bracket, the rule speaks."""
+    probe = ProbeVerifier((np.zeros((4, 1)),), (np.zeros(1),))
+    for string, exact in (((0, 1, END), (1, 1)), ((0, 3, END), (0, 0)), ((0, 1, 0), (1, 0))):
+        for leaves, wanted in ((Leaves.EXACT, exact), (Leaves.ACCEPTED, (1, 1))):
+            judge = LearnedValue.of(probe, 2, leaves)
+            rows = jnp.zeros((4, 4))
+            source = CachedMemory((), (), rows[None], rows, rows)
+            memory = judge.begin(3, source)
+            found = []
+            for n, token in enumerate(string):
+                memory = judge.read(memory, jnp.int32(n), jnp.int32(token), source)
+                found.append(float(judge.score(memory, jnp.int32(n + 1))))
+            assert found == [0.5, *wanted]
+
+
+def test_where_the_verifier_fired():
+    fired = np.array([[2, 3, -1], [3, 1, -1]])
+    traces = [SimpleNamespace(fired_lengths=fired), SimpleNamespace(fired_lengths=fired[:1])]
+    assert where_fired(traces, 4) == [0, 1, 2, 3, 0]
+
+
+def test_what_was_measured_is_not_measured_again(tmp_path):
+    def measured():
+        return {"a": {"b": 0.1}, "rows": [["x", 1]]}, {"states": np.arange(3.0)}
+
+    def never():
+        raise AssertionError
+
+    for measure in (measured, never):
+        numbers, arrays = kept_in(tmp_path / "one.npz", measure)
+        assert numbers == measured()[0] and list(arrays) == ["states"]
+        np.testing.assert_array_equal(arrays["states"], measured()[1]["states"])

@@ -1,13 +1,15 @@
 """VGB is a reversible walk on a weighted tree: its stationary law, its spectrum, how fast it mixes."""
 
+import numpy as np
+
 from minicosm.lab import (
     Erratum,
     Outcome,
     Results,
     above,
+    agrees,
     all_of,
     at_most,
-    below,
     holds,
     refuted,
     rows,
@@ -15,9 +17,11 @@ from minicosm.lab import (
 )
 
 from ..figures.amplification import mixing_curves, stationary_flow
-from ..readings import selected, table
+from ..readings import table
 from ..study import BOUND, DERIVED, IDENTITY, STUDY, VGB
 from ..trials import amplify, trees
+
+SCALED = 5  # levels of the world whose values are scaled
 
 STUDY.claim(
     id="guided/vgb-stationary",
@@ -101,8 +105,9 @@ STUDY.claim(
     expected="fails",
     erratum=Erratum(
         "gap",
-        "The same law is stationary with or without laziness. The walk that is not lazy has period "
-        "two (levels alternate) and does not converge to it: laziness is needed for convergence.",
+        "A matter of words, on which nothing else in the section rests. The walk that is not lazy has the "
+        "same stationary law, but period two (levels alternate), and does not converge to it: laziness "
+        "is needed for convergence. Checked by the transition matrix in worlds of 2, 4 and 6 bits.",
         corrected_by="guided/footnote-12",
     ),
 )
@@ -155,29 +160,29 @@ def holding(results: Results) -> Outcome:
     source=DERIVED,
     statement=(
         "Values times 2^h give the same law of plain guidance and the same stationary law of leaves, and "
-        "V = s^h V* below the leaves leaves both laws exact. But a scale of s = 1/2 or 2 moves the mass of "
-        "the leaves, and both make the way to the first leaf longer."
+        "V = s^h V* below the leaves leaves both laws exact. But VGB then walks on levels with the weights "
+        "c_h = s^h, c_H = 1: the leaves have the mass 1 / (2 sum_h c_h), and the first leaf takes "
+        "sum_k (1 + 2 sum_{j<k} c_j / c_k) expected steps, lazy ones not counted."
     ),
-    criterion=(
-        "Laws to 1e-9; at H = 5 the leaves have more mass than for s = 1 if s = 1/2, less if s = 2, and the "
-        "expected steps to the first leaf are more for both."
-    ),
+    criterion="Laws, masses and steps (relative) to 1e-9, the latter at H = 5 for s = 1/2, 1 and 2.",
     trials=trees,
     kind="lemma",
 )
 def calibration(results: Results) -> Outcome:
     data = rows(results, "values scaled below the leaves")
-
-    def change(column: str, scale: float) -> float:
-        values = [float(selected(data, column, scale=s)[0]) for s in (scale, 1.0)]
-        return values[0] - values[1]
-
+    weights = [np.array([*(s**h for h in range(1, SCALED)), 1.0]) for s in data["scale"]]
+    mass = [1 / (2 * c.sum()) for c in weights]
+    steps = [float(np.sum(2 * np.cumsum(c) / c - 1)) for c in weights]
     columns = {"s": data["scale"], "leaf mass": data["leaf_mass"], "steps": data["steps"]}
     return all_of(
         holds("scaled levels", data.name)(results),
-        above("mass gained by s = 1/2", change("leaf_mass", 0.5), 0.0),
-        below("mass gained by s = 2", change("leaf_mass", 2.0), 0.0),
-        above("fewest steps added", [change("steps", s) for s in (0.5, 2.0)], 0.0),
+        agrees("largest error of the mass", data["leaf_mass"], mass, 1e-9),
+        agrees(
+            "largest relative error of the steps",
+            [found / wanted for found, wanted in zip(data["steps"], steps, strict=True)],
+            [1.0] * len(steps),
+            1e-9,
+        ),
         tables=(table("values scaled by s^h", columns),),
     )
 
@@ -213,15 +218,15 @@ STUDY.claim(
 
 @STUDY.claim(
     id="guided/mixing-curves",
-    title="The proved number of steps suffices, and is far more than needed",
+    title="The proved number of steps suffices",
     source=DERIVED,
     statement=(
         "In the biased-coin world (bias 0.5) the bounds hold after every number of steps, and the T that "
-        "they prove gives a leaf-conditional total variation below 0.05; it is reached in a tenth of it."
+        "they prove gives a leaf-conditional total variation of at most 0.05."
     ),
     criterion=(
-        "No distance exceeds a bound by more than 1e-9; at the proved T it is at most 0.05, and the first "
-        "time that it is, is at most a tenth of T, for H = 4, 6, 8."
+        "No distance exceeds a bound by more than 1e-9, and at the proved T it is at most 0.05, for "
+        "H = 4, 6, 8."
     ),
     trials=amplify,
     kind="figure",
@@ -229,7 +234,6 @@ STUDY.claim(
 )
 def curves(results: Results) -> Outcome:
     data = rows(results, "curves")
-    shares = [first / proved for first, proved in zip(data["first"], data["enough"], strict=True)]
     columns = {
         "H": data["H"], "TV <= 0.05 at": data["first"], "proved": data["enough"],
         "TV then": data["then"],
@@ -237,7 +241,6 @@ def curves(results: Results) -> Outcome:
     return all_of(
         at_most("largest excess over a bound", [-slack for slack in data["slack"]], 1e-9),
         at_most("largest distance at the proved T", data["then"], 0.05),
-        at_most("largest share of the proved T that is needed", shares, 0.1),
         tables=(table("steps to a leaf-conditional total variation of 0.05", columns),),
     )
 

@@ -1,4 +1,9 @@
-"""Who judges whole strings, where the verifier was trained on unfinished ones."""
+"""Who judges whole strings, where the verifier was trained on unfinished ones.
+
+A string is whole once all its brackets are there, and with the end token after them. A verifier is trained on
+mistakes and on right prefixes of their lengths; a generator that never errs in the last bracket leaves it
+without an example of that length, and its score there says nothing.
+"""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -37,18 +42,18 @@ class LearnedValue(eqx.Module):
     probe: ProbeVerifier
     perfect: DyckVerifier
     leaves: Int[AnyArray, ""]
-    length: int = eqx.field(static=True)
-    """Of the longest string."""
+    brackets: int = eqx.field(static=True)
+    """Of a whole string."""
 
     @classmethod
     def of(
         cls, probe: ProbeVerifier, brackets: int, leaves: Leaves = Leaves.LEARNED
     ) -> "LearnedValue":
         perfect = DyckVerifier(2, brackets, END)
-        return cls(probe, perfect, np.asarray(leaves, np.int32), brackets + 1)
+        return cls(probe, perfect, np.asarray(leaves, np.int32), brackets)
 
     def at_leaves(self, leaves: Leaves) -> "LearnedValue":
-        return LearnedValue(self.probe, self.perfect, np.asarray(leaves, np.int32), self.length)
+        return LearnedValue(self.probe, self.perfect, np.asarray(leaves, np.int32), self.brackets)
 
     def begin(self, room: int, source: PyTree) -> Judgement:
         whole = jnp.zeros(room + 1, bool)
@@ -57,7 +62,7 @@ class LearnedValue(eqx.Module):
     def read(
         self, memory: Judgement, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
     ) -> Judgement:
-        whole = (token == END) | (n + 1 >= self.length)
+        whole = (token == END) | (n + 1 >= self.brackets)
         here = jnp.arange(memory.whole.shape[0]) == n + 1
         return Judgement(
             self.probe.read(memory.probe, n, token, source),
