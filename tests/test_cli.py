@@ -146,7 +146,7 @@ def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monke
         (["check", "--set", "sides=4,x"], "option 'sides' is '4,x'; it must be whole numbers"),
         (["check", "--set", "sides=4,0"], "dice/loaded: sides is 0; it must be at least 1."),
         (["report", "--out", "/no/such/folder/book.html"], "cannot write"),
-        (["report", "--out", "/dev/null"], "cannot write /dev/null: it is no regular file."),
+        (["report", "--out", "/dev/null"], "/dev/null is no folder; the lab book is one"),
         (["sample", "hmm", "--out", "/"], "cannot tell the format"),
         (
             ["audit", "--profile", "smoke"],
@@ -245,7 +245,7 @@ def test_options_go_to_the_claims_that_have_them_and_stay_with_their_verdicts(ru
     assert record["options"] == {"sides": "6"}
     assert record["last"]["options"] == {"sides": "4,8,20"}
     run("report", "--profile", "smoke")
-    assert "with sides=4,8,20" in (tmp_path / "home" / "lab-book.html").read_text()
+    assert "with sides=4,8,20" in (tmp_path / "home" / "lab-book" / "dice.html").read_text()
     assert "with" not in run("check", "--profile", "smoke")[1]
 
 
@@ -317,13 +317,24 @@ def test_report_prints_where_the_book_is(run, tmp_path):
     run("check", "--profile", "smoke")
     code, out, _ = run("report", "--profile", "smoke")
     assert code == 0
-    assert out.strip() == str(tmp_path / "home" / "lab-book.html")
-    assert "Rolls average 3.5" in (tmp_path / "home" / "lab-book.html").read_text()
+    assert out.strip() == str(tmp_path / "home" / "lab-book" / "index.html")
+    assert "Rolls average 3.5" in (tmp_path / "home" / "lab-book" / "dice.html").read_text()
 
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["list"], ["show"], ["check"], ["audit"], ["report"], ["sample"], ["sample", "hmm"]],
+    [
+        [],
+        ["list"],
+        ["show"],
+        ["check"],
+        ["audit"],
+        ["report"],
+        ["sample"],
+        ["sample", "hmm"],
+        ["reproduce"],
+        ["keep"],
+    ],
 )
 def test_every_help_ends_with_an_example(run, words):
     code, out, _ = run(*words, "--help")

@@ -1,4 +1,4 @@
-"""The command line: `minicosm list | show | check | audit | report | sample`.
+"""The command line: `minicosm list | show | check | audit | report | sample | reproduce | keep`.
 
 Exit code 0: all requested claims came out as registered; 1: one did not, or an audit found something;
 2: bad input; 3: a trial, a check or a figure raised, an error of the program; 130: interrupted.
@@ -39,16 +39,17 @@ Profile = Annotated[
 
 @dataclass
 class List:
-    """List the studies and their claims, with the registered verdict of each."""
+    """List the studies and their claims, with the registered verdict of each, and what raised."""
 
     studies: Studies = ()
     json: Json = False
 
     def run(self) -> int:
         from minicosm.lab.catalogue import print_list, select_studies
+        from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
 
-        print_list(select_studies(STUDIES, self.studies), self.json)
+        print_list(select_studies(STUDIES, self.studies), self.json, Store(home()).errors())
         return 0
 
 
@@ -120,12 +121,16 @@ class Check:
         from minicosm.studies import STUDIES
 
         require_seed(self.seed)
-        selection = select(STUDIES, self.names)
         store = Store(home())
-        # Compiled programs are kept as well: compiling a Transformer's step takes 10 s or more.
+        # Compiled programs are kept as well: compiling a Transformer's step takes 10 s or more. This is
+        # said before a study file of the user's is read, which may import JAX.
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(store.path.absolute() / "compiled"))
+        # XLA's own caches would put the store's path into the key of every program, so that a store
+        # that was moved had to compile them all again.
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES", "none")
         if self.profile == "smoke":  # nearly all of its time goes into compiling
             _compile_quickly()
+        selection = select(STUDIES, self.names)
         try:
             checked = check(
                 selection,
@@ -190,11 +195,15 @@ class Audit:
 
 @dataclass
 class Report:
-    """Write the lab book: one HTML file with every verdict, its numbers and its figure."""
+    """Write the lab book: a folder of pages, or one file, with every verdict, its numbers and figure.
+
+    Where nothing was run the reference results of the package stand in, marked.
+    """
 
     studies: Studies = ()
     out: Annotated[
-        Path | None, arg(help="The file. Without it: lab-book.html in $MINICOSM_HOME.")
+        Path | None,
+        arg(help="A folder, or a file that ends in .html. Without it: lab-book in $MINICOSM_HOME."),
     ] = None
     profile: Profile = "laptop"
     open: Annotated[bool, arg(help="Open it in the browser.")] = False
@@ -208,13 +217,71 @@ class Report:
         store = Store(home())
         if self.out is None:
             store.prepare()
-        out = self.out or store.path / "lab-book.html"
-        write_report(store, select_studies(STUDIES, self.studies), self.profile, out)
-        print(out)
+        out = self.out or store.path / "lab-book"
+        page = write_report(store, select_studies(STUDIES, self.studies), self.profile, out)
+        print(page)
         if self.open:
             import webbrowser
 
-            webbrowser.open(out.resolve().as_uri())
+            if not webbrowser.open(page.resolve().as_uri()):
+                raise LabError(f"no browser was found; open {page.resolve()} in one.")
+        return 0
+
+
+@dataclass
+class Reproduce:
+    """Run claims again at the size of their reference results and say which numbers agree.
+
+    Estimates agree if they differ by at most the root of the sum of their squared half intervals.
+    """
+
+    names: Annotated[
+        Positional[tuple[str, ...]], arg(help="Claims or studies.", metavar="CLAIM [CLAIM ...]")
+    ]
+    jobs: Annotated[int | None, arg(help="Trials at once. Without it: one.")] = None
+    seed: Annotated[int | None, arg(help="Another seed than that of the reference results.")] = None
+
+    def run(self) -> int:
+        from rich.console import Console
+
+        from minicosm.lab.catalogue import select
+        from minicosm.lab.display import Display, print_agreement
+        from minicosm.lab.reference import Reference
+        from minicosm.lab.reproduce import reproduce
+        from minicosm.lab.store import Store, home
+        from minicosm.studies import STUDIES
+
+        if self.seed is not None:
+            require_seed(self.seed)
+        selection = select(STUDIES, self.names)
+        again = reproduce(
+            selection, Reference(), Store(home()), self.seed, self.jobs, display=Display()
+        )
+        return print_agreement(Console(highlight=False), again)
+
+
+@dataclass
+class Keep:
+    """Make the stored verdicts of claims their reference results, in the source tree.
+
+    For developers, after a full run at profile laptop. Of every trial what checks and figures read is
+    kept, with the commit and the machine.
+    """
+
+    names: Annotated[
+        Positional[tuple[str, ...]],
+        arg(help="Studies or claims. Without any: everything.", metavar="[STUDY or CLAIM ...]"),
+    ] = ()
+    profile: Profile = "laptop"
+
+    def run(self) -> int:
+        from minicosm.lab.catalogue import select
+        from minicosm.lab.reference import FOLDER, keep
+        from minicosm.lab.store import Store, home
+        from minicosm.studies import STUDIES
+
+        for study, size in keep(select(STUDIES, self.names), self.profile, Store(home())).items():
+            print(f"{FOLDER / study}: {size / 1e6:.2f} MB")
         return 0
 
 
@@ -225,6 +292,8 @@ Command = (
     | Annotated[Audit, subcommand("audit")]
     | Annotated[Report, subcommand("report")]
     | Annotated[Sample, subcommand("sample")]
+    | Annotated[Reproduce, subcommand("reproduce")]
+    | Annotated[Keep, subcommand("keep")]
 )
 
 EXAMPLES = {
@@ -235,6 +304,8 @@ EXAMPLES = {
     "minicosm check tuning --profile laptop --jobs 2",
     "audit": "minicosm audit tuning --profile smoke",
     "report": "minicosm report --profile laptop --open",
+    "reproduce": "minicosm reproduce tuning/theorem-3.3 --jobs 2",
+    "keep": "minicosm keep dyck",
     "sample": "minicosm sample hmm --hidden 8 --vocab 10 --count 1000 --out corpus.parquet",
     "sample hmm": "minicosm sample hmm --hidden 8 --vocab 10 --length 128 --count 1000 "
     "--seed 0 --out corpus.parquet",

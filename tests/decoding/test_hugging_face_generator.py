@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 from tables import END, LENGTH, NODES, VOCAB, Scores, Tables, node
 
 from minicosm.decoding import (
@@ -115,6 +116,33 @@ def test_same_key_same_strings_same_counters_as_the_compiled_engine(model, table
     for name, value in vars(compiled).items():
         if value is not None:
             np.testing.assert_allclose(getattr(mine, name), value, rtol=1e-5, err_msg=name)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("proposals", ["none", "repeat"])
+def test_vgb_agrees_with_the_compiled_engine_by_chi_square(model, table, proposals):
+    """Strings of the model against those of the compiled engine on its tabulated laws, with another key."""
+    scores = np.random.default_rng(3).uniform(0.2, 1, NODES)
+    sampler = VGB(steps=30, proposals=proposals)
+    at = {"length": LENGTH, "count": 600, "end": END, "verifier": Scores(scores), "chunk": 600}
+    mine = generate(HuggingFaceGenerator(model, start=1), sampler, key=KEY, **at)
+    others = jax.random.key(6)
+    compiled = generate(Tables(table), sampler, key=others, **{**at, "count": 6000})
+    strings = {tuple(row) for trace in (mine, compiled) for row in trace.tokens.tolist()}
+    counts = np.array(
+        [
+            [sum(tuple(row) == string for row in trace.tokens.tolist()) for string in strings]
+            for trace in (mine, compiled)
+        ]
+    )
+    often = counts.sum(0) >= 50
+    rare = counts[:, ~often].sum(1, keepdims=True)
+    cells = np.concatenate([counts[:, often], *([rare] if rare.sum() else [])], 1)
+    assert cells.shape[1] > 5
+    assert scipy.stats.chi2_contingency(cells).pvalue > 1e-3
+    for name in ("calls", "verifier_calls"):
+        a, b = getattr(mine, name), getattr(compiled, name)
+        assert scipy.stats.ttest_ind(a, b, equal_var=False).pvalue > 1e-3, name
 
 
 def test_a_probe_on_hidden_states_takes_tokens_back(model):

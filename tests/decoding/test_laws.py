@@ -34,6 +34,7 @@ from minicosm.decoding import (
     engine,
     sample,
 )
+from minicosm.decoding.truncation import truncate
 
 FEW = 1024
 WORLD = PrefixWorld(28)
@@ -114,6 +115,18 @@ def referee_truncation(laws, temperature, top_k, top_p):
             new[i, a] = law[a]
             mass += law[a]
     return new / new.sum(1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    "temperature, top_k, top_p", [(1, None, 1), (0.7, None, 0.8), (2, 5, 0.9), (0, None, 1)]
+)
+def test_truncation_of_large_vocabularies(temperature, top_k, top_p):
+    """Those are sorted, and not even that where all is kept; with ties."""
+    law = np.random.default_rng(0).integers(1, 60, 100).astype(float)
+    settings = Ancestral(temperature=temperature, top_k=top_k, top_p=top_p)
+    mine = jnp.exp(truncate(jnp.log(law / law.sum()), jax.tree.map(jnp.asarray, settings)))
+    (exact,) = referee_truncation(law[None] / law.sum(), temperature, top_k, top_p)
+    np.testing.assert_allclose(mine, exact, atol=1e-6)
 
 
 @pytest.mark.parametrize("temperature, top_p", [(1.0, 1.0), (0.6, 0.9), (0.0, 1.0), (1.0, 0.0)])

@@ -172,7 +172,11 @@ class TestBadInput:
             (long[:, :2], {"segment": 0}, "segment is 0"),
             (long[:, :2], {"chunk": 0}, "chunk is 0"),
             (long[:, :2], {"max_calls": -1}, "max_calls is -1"),
-            (long[:, :2], {"seconds": float("nan")}, "seconds is nan; it must be a number of"),
+            (
+                long[:, :2],
+                {"seconds": float("nan")},
+                "seconds is nan; it must be a finite number of",
+            ),
         ):
             with pytest.raises(ValueError, match=words):
                 draw(Ancestral(), None, prompts, **options)

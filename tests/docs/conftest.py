@@ -14,7 +14,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("MINICOSM_HOME", str(tmp_path / "home"))
-    for name in ("JAX_COMPILATION_CACHE_DIR", "JAX_DISABLE_MOST_OPTIMIZATIONS", "XLA_FLAGS"):
+    for name in (
+        "JAX_COMPILATION_CACHE_DIR",
+        "JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS",
+        "XLA_FLAGS",
+    ):
         monkeypatch.setenv(name, os.environ.get(name, ""))
     yield tmp_path
     for name, module in list(sys.modules.items()):

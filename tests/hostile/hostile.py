@@ -8,7 +8,8 @@ A table of valid calls says for every argument of which kind it is:
 `sweep(call)` replaces one argument at a time by every value of `VALUES`, and an array by spoiled copies
 of itself (`SPOILED`), and says of each call what came of it:
 
-- "sentence": a ValueError or TypeError that our code raises, in one line that names the argument;
+- "sentence": a ValueError or TypeError (of the lab also a LabError, and a LookupError where a name is
+  not known) that our code raises, in one line that names the argument;
 - "accepted": an answer, the same as that of the valid call where only the layout of an array is odd;
 - "nan": an answer that holds NaN although the valid call's has none;
 - "accident": a ValueError or TypeError that does not name the argument, or that nobody wrote for it;
@@ -21,16 +22,21 @@ the argument allows. Tests of this kind want `pytest.mark.usefixtures("unchecked
 """
 
 import contextlib
+import dataclasses
+import inspect
 import linecache
 import resource
 import signal
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+
+from minicosm.lab import LabError
 
 SECONDS = 10.0
 MEMORY = 8 * 2**30  # what one call may ask for beyond what the process holds, in bytes of addresses
@@ -101,6 +107,8 @@ class Argument(NamedTuple):
     allows: frozenset[str]
     names: tuple[str, ...] = ()
     array: bool = False
+    nan: frozenset[str] = frozenset()
+    """Values to which NaN is the defined answer."""
 
 
 def _argument(value: Any, kind: Iterable[str], allows: Any, names: Any, array: bool = False) -> Any:
@@ -161,9 +169,11 @@ def array(value: Any, *, allows: _Words = (), names: _Words = ()) -> Argument:
     return _argument(np.asarray(value), SAME, allows, names, array=True)
 
 
-def thing(value: Any, *, allows: _Words = (), names: _Words = ()) -> Argument:
+def thing(
+    value: Any, *, allows: _Words = (), names: _Words = (), nan: Iterable[str] = ()
+) -> Argument:
     """Anything else: a world, a model, a word among several, a function."""
-    return _argument(value, (), allows, names)
+    return _argument(value, (), allows, names)._replace(nan=frozenset(nan))
 
 
 def _tuple(words: _Words) -> tuple[str, ...]:
@@ -171,14 +181,24 @@ def _tuple(words: _Words) -> tuple[str, ...]:
 
 
 class Call:
-    """A valid call by keywords: `Call(function, name=argument, ...)`."""
+    """A valid call by keywords: `Call(function, name=argument, ...)`.
+
+    `Call.of(target, function, ...)` is for a target that takes arguments by their places: `function` takes
+    them by keywords and hands them on.
+    """
 
     def __init__(self, function: Callable, /, **arguments: Argument):
-        self.function, self.arguments = function, arguments
+        self.function, self.arguments, self.target = function, arguments, function
         self.name = getattr(function, "__qualname__", type(function).__name__)
         owner = getattr(function, "__self__", None)
         if owner is not None and not isinstance(owner, type):  # a method of an object of a subclass
             self.name = f"{type(owner).__name__}.{function.__name__}"
+
+    @classmethod
+    def of(cls, target: Callable, function: Callable, /, **arguments: Argument) -> "Call":
+        call = cls(target, **arguments)
+        call.function = function
+        return call
 
     def __repr__(self) -> str:
         return self.name
@@ -250,7 +270,7 @@ def _judge(error: Exception, names: Iterable[str]) -> tuple[str, str]:
         where = last.filename.split("site-packages/")[-1]
         return "inside", f"{text} [{where}:{last.lineno}]"
     text += f" [{last.filename.rpartition('minicosm/')[2]}:{last.lineno}]"
-    if type(error) not in (ValueError, TypeError):
+    if type(error) not in (ValueError, TypeError, LookupError, LabError):
         return "foreign", text
     line = linecache.getline(last.filename, last.lineno or 0).strip()
     written = line.startswith("raise")
@@ -260,9 +280,20 @@ def _judge(error: Exception, names: Iterable[str]) -> tuple[str, str]:
     return ("sentence" if written and named and one else "accident"), text
 
 
+def _leaves(answer: Any) -> list[Any]:
+    """The leaves of an answer; a dataclass, as a `Theorem`, holds those of its fields."""
+    leaves = []
+    for leaf in jax.tree.leaves(answer):
+        if dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):
+            leaves += _leaves([getattr(leaf, field.name) for field in dataclasses.fields(leaf)])
+        else:
+            leaves.append(leaf)
+    return leaves
+
+
 def has_nan(answer: Any) -> bool:
     """Whether a number or array anywhere in the answer is NaN."""
-    for leaf in jax.tree.leaves(answer):
+    for leaf in _leaves(answer):
         if isinstance(leaf, float | complex | np.ndarray | np.generic | jax.Array):
             if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(
                 leaf.dtype, jax.dtypes.extended
@@ -275,7 +306,7 @@ def has_nan(answer: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    left, right = jax.tree.leaves(one), jax.tree.leaves(other)
+    left, right = _leaves(one), _leaves(other)
     if len(left) != len(right):
         return False
     for a, b in zip(left, right, strict=True):
@@ -323,14 +354,65 @@ def faults(call: Call, only: Iterable[str] | None = None) -> list[Finding]:
     return [
         finding
         for finding in sweep(call, only)
-        if finding.what != "sentence"
-        and not (
-            finding.what == "accepted" and finding.value in call.arguments[finding.argument].allows
-        )
+        if finding.what != "sentence" and not is_meant(finding, call.arguments[finding.argument])
     ]
+
+
+def is_meant(finding: Finding, argument: Argument) -> bool:
+    """Whether the answer is one that the value has by definition."""
+    return finding.value in {"accepted": argument.allows, "nan": argument.nan}.get(finding.what, ())
 
 
 def report(findings: list[Finding], most: int = 40) -> str:
     """The findings as lines, for a failing test."""
     lines = [str(finding) for finding in findings[:most]]
     return "\n".join([f"{len(findings)} hostile calls:", *lines])
+
+
+# -- front doors --------------------------------------------------------------------------------
+
+
+def front_doors(module: ModuleType) -> dict[str, Callable]:
+    """What a user may call with arguments, by name: functions, classes and their public methods, of
+    `__all__` or, in a module without it, what is defined there. Tuples that functions return are left out.
+    """
+    names = getattr(module, "__all__", None)
+    if names is None:
+        inside = {n: f for n, f in vars(module).items() if not n.startswith("_")}
+        names = [n for n, f in inside.items() if getattr(f, "__module__", "") == module.__name__]
+    doors: dict[str, Callable] = {}
+    for name in names:
+        value = getattr(module, name)
+        if isinstance(value, ModuleType):
+            doors |= {f"{name}.{inner}": door for inner, door in front_doors(value).items()}
+        elif isinstance(value, type) and not issubclass(value, tuple):
+            doors[name] = value
+            methods = {n: f for n, f in vars(value).items() if inspect.isfunction(f)}
+            doors |= {f"{name}.{n}": f for n, f in methods.items() if not n.startswith("_")}
+        elif inspect.isfunction(value):
+            doors[name] = value
+    return {name: door for name, door in doors.items() if _takes_arguments(door)}
+
+
+def _takes_arguments(door: Callable) -> bool:
+    return any(name != "self" for name in inspect.signature(door).parameters)
+
+
+def not_called(module: ModuleType, calls: Iterable[Call]) -> list[str]:
+    """The front doors of a module that no call of the table goes through."""
+    called = [getattr(call.function, "__func__", call.function) for call in calls]
+    return [name for name, door in front_doors(module).items() if door not in called]
+
+
+def tally(findings: Iterable[Finding], calls: Iterable[Call]) -> dict[str, int]:
+    """How many calls came back how; "accepted" are answers that are allowed, "silent" those that are not."""
+    allows = {(repr(call), name): a.allows for call in calls for name, a in call.arguments.items()}
+    counts: dict[str, int] = {}
+    for finding in findings:
+        silent = (
+            finding.what == "accepted"
+            and finding.value not in allows[finding.call, finding.argument]
+        )
+        what = "silent" if silent else finding.what
+        counts[what] = counts.get(what, 0) + 1
+    return counts

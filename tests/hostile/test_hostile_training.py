@@ -278,18 +278,26 @@ TRAINING_CALLS = [
 CALLS = MODEL_CALLS + TRAINING_CALLS
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("files")
+def with_files(folder):
+    """Put the paths of files into the calls that need one."""
     weights.save(CAUSAL, folder / "model.safetensors")
     places = {
         "MODEL": "model.safetensors",
         "OTHER": "other",
         "FOLDER": "folder",
         "RUN batch": "a.npz",
+        "RUN ensemble": "b.npz",
     }
-    places["RUN ensemble"] = "b.npz"
-    return {name: str(folder / place) for name, place in places.items()}
+    for call in CALLS:
+        for name, argument in call.arguments.items():
+            if isinstance(argument.value, str) and argument.value in places:
+                value = str(folder / places[argument.value])
+                call.arguments[name] = argument._replace(value=value)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    with_files(tmp_path_factory.mktemp("files"))
 
 
 # What compiles for many shapes, and stands on the same checks as another.
@@ -306,9 +314,6 @@ LONG |= {"Translator.encode", "ExactRefiner.decode", "TokenByToken.step", "rotat
 )
 def test_a_bad_argument_meets_a_sentence(call, files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, argument in call.arguments.items():
-        if isinstance(argument.value, str) and argument.value in files:
-            call.arguments[name] = argument._replace(value=files[argument.value])
     found = hostile.faults(call)
     assert not found, hostile.report(found)
 

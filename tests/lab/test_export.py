@@ -1,6 +1,8 @@
 """Corpora come back from every format as they were written."""
 
 import json
+import os
+import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -70,3 +72,21 @@ def test_an_interrupted_export_leaves_the_old_file_and_nothing_else(tmp_path, en
         export(path, stopped(), METADATA)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_export_left_is_removed_a_day_later(tmp_path):
+    """Its file, and the columns of an npz; nothing else that is there."""
+    old, young = (tmp_path / f".new-{digit * 32}" for digit in "ab")
+    for file in (old, young):
+        file.touch()
+        columns = file.with_name(f"{file.name}-columns")
+        columns.mkdir()
+        (columns / "tokens").touch()
+    other = tmp_path / ".new-plan"
+    other.touch()
+    yesterday = time.time() - 25 * 3600
+    for path in (old, old.with_name(f"{old.name}-columns"), other):
+        os.utime(path, (yesterday, yesterday))
+    export(tmp_path / "corpus.npz", chunks(), METADATA)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"corpus.npz", ".new-plan", young.name, f"{young.name}-columns"}

@@ -94,6 +94,48 @@ def test_two_processes_on_one_store_agree(start, tmp_path):
     assert not list((tmp_path / "home").rglob(".new-*"))
 
 
+COMPILING = """
+import jax
+
+from minicosm.lab import Outcome, Study, Trial, TrialResult
+
+STUDY = Study("compiling", "Compiling", "me", "Mine.")
+
+
+def compute(config, progress):
+    return TrialResult({"sum": float(jax.jit(lambda x: (x @ x).sum())(jax.numpy.ones((3, 3))))})
+
+
+@STUDY.claim(
+    id="compiling/once", title="", source="", statement="", criterion="",
+    trials=lambda profile, seed: {"one": Trial(compute, None)},
+)
+def check(results):
+    return Outcome("holds", results["one"].numbers)
+"""
+
+
+@pytest.mark.long
+def test_a_store_that_was_moved_compiles_nothing_again(start, tmp_path):
+    file = tmp_path / "compiling.py"
+    file.write_text(COMPILING)
+    here, there = tmp_path / "here", tmp_path / "elsewhere" / "there"
+    there.parent.mkdir()
+    words = ("check", str(file), "--profile", "smoke", "--force")
+    keep = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+
+    def run(home):
+        process = start(*words, MINICOSM_HOME=str(home), **keep)
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        return {path.name for path in (home / "compiled").glob("*-cache")}
+
+    first = run(here)
+    assert any(name.startswith("jit__lambda") for name in first)
+    here.rename(there)
+    assert run(there) == first
+
+
 def test_a_closed_pipe_is_quiet(start):
     process = start("list")
     process.stdout.close()

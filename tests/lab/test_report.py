@@ -1,15 +1,22 @@
 """The lab book: self-contained, complete, and its figures at home in light and dark."""
 
+import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import combinations
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import toy_study
 
-from minicosm.lab import PALETTE, LabError, check, figure, to_svg
+from minicosm.lab import PALETTE, LabError, Store, Trial, check, figure, to_svg
+from minicosm.lab.catalogue import print_claim, print_list
 from minicosm.lab.figures import house_style
+from minicosm.lab.reference import Reference, keep
 from minicosm.lab.report import write_report
+from minicosm.lab.statement_map import Box, draw, ranks
 
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "use", "rect"}
 
@@ -71,10 +78,95 @@ def test_the_book_is_well_formed_self_contained_and_complete(store, study, pairs
         assert claim.title in text
         assert claim.source in text
         assert f"minicosm check {claim.id} --profile smoke --seed 0" in text
-    assert "What is wrong" in text
+    assert "What was found" in text and "✕ fails as printed" in text
     assert "not checked" in text  # the third claim
     assert "[0.3357, 0.6643]" in text
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2  # of one claim: on the front and with the claim
+
+
+@pytest.mark.parametrize("where", ["trial", "check", "figure"])
+def test_what_raised_is_a_state_of_its_own(store, study, pairs, tmp_path, capsys, where):
+    """In the book, in `show` and in `list`, with its sentence; until the claim is checked again."""
+
+    def broken(results):
+        raise ValueError("no <ink>")
+
+    fair = pairs[0][1]
+    bad, sentence = {
+        "trial": (
+            replace(fair, trials=lambda profile, seed: {"odd": Trial(toy_study.crash, None)}),
+            "trial 'coins/fair odd': RuntimeError: the coin rolled away",
+        ),
+        "check": (replace(fair, check=broken), "its check: no <ink>"),
+        "figure": (replace(fair, figure=broken), "its figure: no <ink>"),
+    }[where]
+    check(pairs, "smoke", 0, store)
+    check([(study, bad)], "smoke", 0, store)
+    out = tmp_path / "book.html"
+    write_report(store, [study], "smoke", out)
+    page, reader = read(out)
+    text = " ".join(reader.text)
+    assert f"error: {sentence}" in text and "! error" in text and "<ink>" not in page
+    assert "not checked" not in text
+    assert re.search(r'class="error"><dt>error</dt><dd>1<', page)
+    print_claim(store, study, fair, "smoke", False)
+    shown = capsys.readouterr().out
+    assert f"error: {sentence}" in shown and "Not checked" not in shown
+    assert "Last verdict" not in shown
+    print_claim(store, study, fair, "smoke", True)
+    assert json.loads(capsys.readouterr().out)["last"]["error"] == sentence
+    print_list([study], True, store.errors())
+    first, *others = json.loads(capsys.readouterr().out)[0]["claims"]
+    assert first["errors"] == {"smoke": sentence} and not any(c["errors"] for c in others)
+    print_list([study], False, store.errors())
+    listed = capsys.readouterr().out
+    assert "error" in listed and "smoke: " in listed
+    check(pairs, "smoke", 0, store)
+    assert store.errors() == {}
+    write_report(store, [study], "smoke", out)
+    assert "! error" not in out.read_text()
+
+
+def test_the_book_is_a_folder_of_pages_that_lead_to_each_other(store, study, pairs, tmp_path):
+    check(pairs, "smoke", 0, store)
+    assert write_report(store, [study], "smoke", tmp_path / "book") == tmp_path / "book/index.html"
+    pages = {path.name: read(path)[1] for path in (tmp_path / "book").glob("*.html")}
+    assert set(pages) == {"index.html", "coins.html", "errata.html", "versions.html"}
+    for page in pages.values():
+        assert len(page.ids) == len(set(page.ids)) and set(page.links) <= set(page.ids)
+        for link in page.external:
+            file, _, place = link.partition("#")
+            file = file.partition("?")[0]
+            assert (tmp_path / "book" / file).is_file(), link
+            assert not place or place in pages[file].ids, link
+    searched = (tmp_path / "book" / "claims.js").read_text()
+    assert searched.startswith("const CLAIMS = [") and "<" not in searched
+
+
+def test_reference_results_stand_in_and_say_so(store, study, pairs, tmp_path, capsys):
+    check(pairs, "laptop", 0, store)
+    keep(pairs, "laptop", store, tmp_path / "reference")
+    reference, empty = Reference(tmp_path / "reference"), Store(tmp_path / "empty")
+    write_report(empty, [study], "smoke", tmp_path / "book.html", reference)
+    text = " ".join(read(tmp_path / "book.html")[1].text)
+    assert "3 of 3 verdicts are reference results" in text and "reference of 20" in text
+    print_claim(empty, study, study.claims[0], "smoke", False, reference)
+    shown = capsys.readouterr().out
+    assert "Reference result: holds (laptop, seed 0" in shown and "Kept with the package" in shown
+
+
+def test_the_map_of_statements_has_ranks_and_refuses_circles():
+    uses = {"theorem": ("lemma-2", "lemma-1"), "lemma-2": ("lemma-1",), "corollary": ("theorem",)}
+    assert ranks(uses) == {"lemma-1": 0, "lemma-2": 1, "theorem": 2, "corollary": 3}
+    boxes = [
+        Box(name, name, f"#{name}", "holds")
+        for name in ("lemma-1", "lemma-2", "theorem", "corollary")
+    ]
+    svg = ElementTree.fromstring(draw(boxes, uses))
+    assert len(svg.findall("a")) == 4 and len(svg.findall("path[@class='edge']")) == 4
+    assert draw(boxes, {}) == ""
+    with pytest.raises(ValueError, match="stands on itself"):
+        ranks({"a": ("b",), "b": ("a",)})
 
 
 def test_an_empty_store_gives_a_book_of_unchecked_claims(store, study, tmp_path):

@@ -122,7 +122,8 @@ def test_a_trial_that_raises_costs_only_its_own_claims(store, study, jobs):
     assert bad.error.sentence == "trial 'coins/bad crash': RuntimeError: the coin rolled away"
     assert "toy_study.py" in bad.error.trace
     assert good.outcome.verdict == "holds"
-    assert recall(store, study, claims[0], "smoke") is None
+    last = recall(store, study, claims[0], "smoke")
+    assert last.outcome is None and last.error.sentence == bad.error.sentence
 
 
 def test_a_worker_that_dies_is_named_and_replaced(store, study):
@@ -165,7 +166,8 @@ def test_a_figure_that_raises_is_an_error_and_no_verdict(store, study):
     assert item.outcome is None
     assert item.error.sentence == "its figure: no ink"
     assert not item.as_registered
-    assert recall(store, study, item.claim, "smoke") is None
+    last = recall(store, study, item.claim, "smoke")
+    assert last.outcome is None and last.error.sentence == "its figure: no ink"
 
 
 def test_checks_and_figures_see_the_configurations_of_their_trials(store, study):
@@ -222,3 +224,11 @@ def test_ray_runs_the_same_trials_into_the_same_store(store, study, pairs, log):
     assert not list((store.path / "work").iterdir())
     assert all(c.as_registered for c in check(pairs, "smoke", 0, store))
     assert log() == 3
+
+
+def test_a_trial_whose_worker_on_ray_died_is_tried_again_where_it_was(store, study):
+    pytest.importorskip("ray")
+    ladder = Trial(toy_study.climb, toy_study.Ladder(fall="die"))
+    climb = claim("climb", {"ladder": ladder}, lambda r: Outcome("holds", r["ladder"].numbers))
+    (item,) = check([(study, climb)], "smoke", 0, store, executor="ray", jobs=1)
+    assert item.error is None and item.outcome.numbers["start"] == 2

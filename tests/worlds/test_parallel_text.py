@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minicosm.text.bleu import bleu
+from minicosm.text.bleu_score import bleu
 from minicosm.text.parallel_text import ParallelText
 from minicosm.text.subwords import load_subwords, train_sentencepiece
 from minicosm.text.token_pairs import Ragged, TokenPairs, buckets, encode

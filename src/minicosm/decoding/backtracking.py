@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
-from minicosm.worlds.arrays import check_count
+from minicosm.worlds.arrays import check_size
 
 from . import rows as r
-from .settings import Draw, as_number, check_text, traced
+from .settings import Draw, as_count, as_number, check_flags, check_text, traced
 from .trace import PADDING, Status
 from .truncation import choose, likeliest, truncate
 
@@ -69,12 +69,13 @@ class Backtracking(Draw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("quota", self.quota)
-        check_count("stride", self.stride)
-        check_count("record", self.record, least=0)
+        as_count(self, "quota")
+        as_count(self, "stride")
+        as_count(self, "record", least=0)
+        check_flags(self, "check_during_refill", "check_prompt", "once_per_prefix", "force_first")
         as_number(self, "threshold", least=0, most=1)
         if self.erasable_prompt is not None:
-            check_count("erasable_prompt", self.erasable_prompt, least=0)
+            as_count(self, "erasable_prompt", least=0)
         check_text(self, "refill")
         if self.once_per_prefix and self.record < self.quota:
             object.__setattr__(self, "record", self.quota)
@@ -89,6 +90,7 @@ class Backtracking(Draw):
     def start(self, task: r.Task, row: r.Row) -> PyTree:
         zero = jnp.int32(0)
         room = row.tokens.shape[0]
+        check_size(f"a record of {self.record} strings", self.record * room)
         fired = jnp.full((self.record, room), PADDING, jnp.int32)
         lengths = jnp.full(self.record, PADDING, jnp.int32)
         return Own(jnp.asarray(self.quota, jnp.int32), zero, zero, fired, lengths)

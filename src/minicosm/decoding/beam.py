@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.models import Translator
+from minicosm.worlds.arrays import AnyArray, check_count, check_size
 
+from .sources import check_sources
 from .trace import PADDING
 
 
@@ -24,7 +26,6 @@ class Beams(NamedTuple):
     """Decoder passes, each over all beams, until no unfinished beam could become the best."""
 
 
-@eqx.filter_jit
 def beam(
     model: Any,
     source: Int[AnyArray, "batch S"],
@@ -44,8 +45,23 @@ def beam(
     its `begin(memory)` is what is remembered before the start token, and its `step(past, place, parents,
     tokens)` gives the logits of what comes next and what is remembered then.
     """
+    source, visible = check_sources(model, ("encode", "by_token"), source, visible)
     check_count("width", width)
     check_count("longest", longest)
+    check_size(f"beams of width {width} and longest {longest}", len(source) * width * longest)
+    if isinstance(model, Translator):
+        model.check_length(longest + 1, decoder=True)
+    return _search(model, source, visible, width, longest)
+
+
+@eqx.filter_jit
+def _search(
+    model: Any,
+    source: Int[AnyArray, "batch S"],
+    visible: Bool[AnyArray, "batch S"],
+    width: int,
+    longest: int,
+) -> Beams:
     end = model.vocab
     memory = jax.vmap(model.encode)(jnp.asarray(source), jnp.asarray(visible))
     batch, V = jnp.asarray(source).shape[0], end + 1

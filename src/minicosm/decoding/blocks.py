@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from minicosm.worlds.arrays import check_count
+from minicosm.worlds.arrays import check_whole_numbers
 
 from . import rows as r
-from .settings import Draw, traced
+from .settings import MOST, Draw, as_count, traced
 from .trace import Status
 from .truncation import choose, truncate
 
@@ -54,16 +54,18 @@ class BlockBestOfN(Draw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("count", self.count)
+        as_count(self, "count")
         if self.separator is None and self.size is None:
             raise ValueError("a block needs a separator or a size; neither was given")
         for name in ("size", "blocks"):
             if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
+                as_count(self, name)
         if self.separator is not None:
-            tokens = np.asarray(self.separator)
-            if tokens.dtype.kind not in "iu" or tokens.size == 0 or tokens.min() < 0:
-                raise ValueError(f"separator is {self.separator!r}; it must be a token, or several")
+            tokens = np.asarray(check_whole_numbers("separator", self.separator, 0, MOST))
+            if tokens.size == 0 or tokens.ndim > 1:
+                raise ValueError(
+                    f"separator has shape {tokens.shape}; it must be a token, or a list of several"
+                )
             object.__setattr__(self, "separator", tokens)
 
     @property

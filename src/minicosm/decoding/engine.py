@@ -13,9 +13,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import Generator, Verifier
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.models.checks import check_callable
+from minicosm.worlds.arrays import AnyArray, check_count, check_key, check_number
 
 from . import rows as r
+from .settings import MOST
+from .sources import check_most, check_prompts
 from .trace import PADDING, Status, Trace
 
 MAX_CALLS = 1_000_000
@@ -82,15 +85,22 @@ def sample(
     as there is time for: after `seconds` comes at most the rest of one step (and of compiling, the
     first time). `progress` is called with the number of rows that ended and of all rows.
     """
-    prompts, sizes, limits = _check(generator, prompts, prompt_lengths, length, end)
+    check_sampler(sampler)
+    r.check_generator("generator", generator)
+    if verifier is not None:
+        r.check_verifier("verifier", verifier)
+    key = check_key(key)
+    prompts, sizes, limits = check_prompts(generator, prompts, prompt_lengths, length, end)
     if sampler.needs_verifier and verifier is None:
         raise ValueError(f"{type(sampler).__name__} needs a verifier; none was given")
-    check_count("max_calls", max_calls, least=0)
+    check_most("max_calls", max_calls, least=0)
     if max_verifier_calls is not None:
-        check_count("max_verifier_calls", max_verifier_calls, least=0)
-    check_count("segment", segment)
-    if seconds is not None and not seconds >= 0:
-        raise ValueError(f"seconds is {seconds}; it must be a number of at least 0")
+        check_most("max_verifier_calls", max_verifier_calls, least=0)
+    check_most("segment", segment)
+    if seconds is not None:
+        check_number("seconds", seconds, least=0)
+    if progress is not None:
+        check_callable("progress", progress, "progress(done, rows)")
     batch, room = len(prompts), int(limits.max())
     chunk = min(check_count("chunk", chunk), batch)
     wide = min(prompts.shape[1], room)
@@ -98,7 +108,7 @@ def sample(
     tokens[:, :wide] = prompts[:, :wide]
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     numbers = jax.tree.map(jnp.asarray, sampler)
-    budget = jnp.array([max_calls, 2**31 - 1 if max_verifier_calls is None else max_verifier_calls])
+    budget = jnp.array([max_calls, MOST if max_verifier_calls is None else max_verifier_calls])
     shared = (generator, verifier, key, jnp.int32(PADDING if end is None else end))
 
     # A row takes a slot, and leaves it to the next row when it has ended: rows that take long do not
@@ -281,54 +291,13 @@ def _advance(
     return jax.lax.while_loop(going, step, (jnp.int32(0), state))[1]
 
 
-def _check(
-    generator: Generator, prompts: Any, prompt_lengths: Any, length: Any, end: int | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Prompts, their lengths and the rows' limits as arrays."""
-    prompts = np.asarray(prompts)
-    if prompts.ndim != 2 or prompts.shape[0] == 0:
-        raise ValueError(
-            f"prompts have shape {prompts.shape}; they must have shape (batch, P), batch >= 1"
+def check_sampler(sampler: Any) -> None:
+    """Raise unless `sampler` is one."""
+    if isinstance(sampler, type) or not isinstance(sampler, Sampler):
+        raise TypeError(
+            f"sampler is a {type(sampler).__name__}; it must be a sampler such as Ancestral() or "
+            "VGB(steps=100)"
         )
-    if prompts.shape[1] and prompts.dtype.kind not in "iu":
-        raise ValueError(f"prompts have dtype {prompts.dtype}; they must be integers")
-    batch, wide = prompts.shape
-    sizes = np.full(batch, wide) if prompt_lengths is None else np.asarray(prompt_lengths)
-    if sizes.shape != (batch,) or sizes.dtype.kind not in "iu":
-        raise ValueError(
-            f"prompt_lengths have shape {sizes.shape} and dtype {sizes.dtype}; "
-            f"they must be integers of shape ({batch},)"
-        )
-    if (sizes < 0).any() or (sizes > wide).any():
-        bad = sizes[(sizes < 0) | (sizes > wide)][0]
-        raise ValueError(f"a prompt length is {bad}; the prompts have room for {wide} tokens")
-    real = np.arange(wide) < sizes[:, None]
-    outside = real & ((prompts < 0) | (prompts >= generator.vocab))
-    if outside.any():
-        row, at = (int(i) for i in np.argwhere(outside)[0])
-        raise ValueError(
-            f"prompt {row} has token {prompts[row, at]} at index {at}; "
-            f"it must be one of 0..{generator.vocab - 1}"
-        )
-    limits = np.broadcast_to(np.asarray(length), (batch,))
-    if limits.dtype.kind not in "iu" or (limits < 1).any():
-        raise ValueError(f"length is {length}; it must be a whole number of at least 1")
-    if (sizes > limits).any():
-        row = int(np.argmax(sizes > limits))
-        raise ValueError(
-            f"prompt {row} has {sizes[row]} tokens; "
-            f"the string, prompt included, may have at most {limits[row]}"
-        )
-    context = getattr(generator, "context", None)
-    if context is not None and limits.max() > context:
-        raise ValueError(
-            f"strings of {limits.max()} tokens are asked for, prompt included; "
-            f"the generator's context has room for {context}"
-        )
-    if end is not None and not 0 <= end < generator.vocab:
-        raise ValueError(f"the end token is {end}; it must be one of 0..{generator.vocab - 1}")
-    prompts = np.where(real, prompts, 0).astype(np.int32) if wide else prompts.astype(np.int32)
-    return prompts, sizes.astype(np.int32), limits.astype(np.int32)
 
 
 def _sentence(fault: int, sampler: Sampler) -> str:

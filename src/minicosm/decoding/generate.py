@@ -10,11 +10,20 @@ import numpy as np
 from jaxtyping import Int, PRNGKeyArray
 
 from minicosm.models import Generator, Transformer, Verifier
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import (
+    AnyArray,
+    check_count,
+    check_flag,
+    check_length,
+    check_size,
+    native,
+    short,
+)
 
 from .ancestral import Ancestral
-from .engine import Sampler, final_scores, sample
+from .engine import Sampler, check_sampler, final_scores, sample
 from .hugging_face import HuggingFaceGenerator
+from .settings import MOST
 from .trace import Trace
 from .verifiers import FunctionVerifier
 
@@ -52,17 +61,16 @@ def generate(
     `end`. A row stops after `max_calls` laws (default: 200 for each token); other budgets are those of
     `sample`. The trace's `accepted` says which strings the verifier accepts in the end.
     """
-    check_count("length", length)
+    check_length(length)
     sampler = Ancestral() if sampler is None else sampler
-    if not isinstance(sampler, Sampler):
-        raise TypeError(
-            f"sampler is a {type(sampler).__name__}; it must be a sampler such as Ancestral() or "
-            "VGB(steps=100)"
-        )
+    check_sampler(sampler)
+    check_flag("progress", progress)
     generator = as_generator(model)
     judge = None if verifier is None else as_verifier(verifier)
+    if count is not None:
+        check_size(f"count is {short(count)}; its strings", check_count("count", count) * length)
     rows, sizes = _prompts(prompts, count)
-    most = LAWS_PER_TOKEN * length if max_calls is None else max_calls
+    most = min(LAWS_PER_TOKEN * length, MOST) if max_calls is None else max_calls
     with _shown(progress, len(rows)) as report:
         trace = sample(
             sampler,
@@ -93,7 +101,7 @@ def as_generator(model: Any) -> Generator:
                 "CausalObjective that has a start token, or wrap it: CachedTransformer(model, start)"
             )
         return CachedTransformer(model, model.config.vocab)
-    if isinstance(model, Generator):
+    if isinstance(model, Generator) and not isinstance(model, type):
         return model
     if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
         return _kept(model, _around)
@@ -105,9 +113,9 @@ def as_generator(model: Any) -> Generator:
 
 def as_verifier(verifier: Any) -> Verifier:
     """A verifier, or a Python function as one."""
-    if isinstance(verifier, Verifier):
+    if isinstance(verifier, Verifier) and not isinstance(verifier, type):
         return verifier
-    if callable(verifier):
+    if callable(verifier) and not isinstance(verifier, type):
         return _kept(verifier, FunctionVerifier)
     raise TypeError(
         f"verifier is a {type(verifier).__name__}; it must be a function of the tokens or have the methods "
@@ -136,14 +144,13 @@ def _prompts(
     prompts: Any, count: int | None
 ) -> tuple[Int[np.ndarray, "batch P"], Int[np.ndarray, " batch"]]:
     """Prompts as one array, and their lengths."""
-    if count is not None:
-        check_count("count", count)
     if prompts is None:
         return np.zeros((count or 1, 0), np.int32), np.zeros(count or 1, np.int32)
-    if isinstance(prompts, str | bytes):
-        raise TypeError("prompts is a text; they must be tokens, whole numbers")
+    if isinstance(prompts, str | bytes | dict | set):
+        kind = "text" if isinstance(prompts, str | bytes) else type(prompts).__name__
+        raise TypeError(f"prompts is a {kind}; they must be tokens, whole numbers")
     try:
-        rows = [np.asarray(row) for row in prompts]
+        rows = [np.asarray(native("prompts", row)) for row in prompts]
     except TypeError:
         raise TypeError(
             f"prompts is a {type(prompts).__name__}; it must be a prompt or a list of prompts"

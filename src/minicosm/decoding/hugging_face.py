@@ -13,6 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from minicosm.worlds.arrays import check_count, check_size, check_whole_numbers
+from minicosm.worlds.memories import check_place, check_step
+
 KEPT_BYTES = 2**30  # of laws of prefixes
 
 
@@ -49,9 +52,9 @@ class HuggingFaceGenerator:
             )
         config: Any = model.config
         count = config.num_hidden_layers
-        if layer is not None and not 0 <= layer <= count:
+        if layer is not None and check_count("layer", layer, least=0) > count:
             raise ValueError(f"layer is {layer}; this model has the layers 0..{count}")
-        if start is not None and not 0 <= start < config.vocab_size:
+        if start is not None and check_count("start", start, least=0) >= config.vocab_size:
             raise ValueError(f"start is {start}; it must be one of 0..{config.vocab_size - 1}")
         self._model: Any = model.eval()
         self._torch: Any = torch
@@ -67,6 +70,8 @@ class HuggingFaceGenerator:
         self._read: dict[int, _Batch] = {}
 
     def begin(self, room: int) -> HuggingFaceMemory:
+        size = (check_count("room", room, least=0) + 1) * (self.width + 1)
+        check_size(f"a memory of {room} tokens", size)
         hidden = jnp.zeros((room + 1, self.width), jnp.float32)
         memory = HuggingFaceMemory(jnp.zeros(room, jnp.int32), hidden)
         if self.layer is None or self.start is None:
@@ -76,6 +81,9 @@ class HuggingFaceGenerator:
     def begin_after(self, room: int, tokens: Int[Array, " P"]) -> HuggingFaceMemory:
         """The memory of a string of P tokens, read in one pass once a law is asked for."""
         memory = self.begin(room)
+        tokens = jnp.asarray(check_whole_numbers("tokens", tokens, 0, self.vocab - 1, (None,)))
+        if tokens.shape[0] > room:
+            raise ValueError(f"tokens are {tokens.shape[0]}; the memory has room for {room}")
         whole = memory.tokens.at[: tokens.shape[0]].set(tokens)
         if self.layer is None:
             return memory._replace(tokens=whole)
@@ -86,6 +94,8 @@ class HuggingFaceGenerator:
     def read(
         self, memory: HuggingFaceMemory, n: Int[Array, ""], token: Int[Array, ""]
     ) -> HuggingFaceMemory:
+        """The memory once `token` stands after the first n tokens."""
+        n, token = check_step(self.begin, memory, n, token, self.vocab)
         tokens = jnp.where(jnp.arange(memory.tokens.shape[0]) == n, token, memory.tokens)
         if self.layer is None:
             return memory._replace(tokens=tokens)
@@ -94,6 +104,8 @@ class HuggingFaceGenerator:
         return HuggingFaceMemory(tokens, jnp.where(here, state, memory.hidden))
 
     def law(self, memory: HuggingFaceMemory, n: Int[Array, ""]) -> Float[Array, " V"]:
+        """Log-probabilities of the token after the first n."""
+        n = check_place(self.begin, memory, n)
         shape = jax.ShapeDtypeStruct((self.vocab,), jnp.float32)
         return jax.pure_callback(self._laws, shape, memory.tokens, n, vmap_method="broadcast_all")
 
@@ -105,8 +117,9 @@ class HuggingFaceGenerator:
         """The hidden states of the kept layer after every token of a string."""
         if self.layer is None:
             raise ValueError("no layer is kept; give the generator a layer")
+        known = np.asarray(check_whole_numbers("string", string, 0, self.vocab - 1, (None,)))
         batch = _Batch(self, 1)
-        batch.read([[int(token) for token in string]])
+        batch.read([known.tolist()])
         return np.array(batch.states[0])
 
     # -- on the host: arrays have any number of leading axes, those of the batch ------------------

@@ -6,11 +6,25 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from minicosm.models import Translator
+from minicosm.models.checks import check_callable
 from minicosm.models.repeats import put_back, repeats
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import (
+    AnyArray,
+    check_count,
+    check_flag,
+    check_key,
+    check_number,
+    check_size,
+    check_whole_numbers,
+    is_concrete,
+    short,
+)
 
+from .sources import check_sources
 from .trace import PADDING
 
 
@@ -53,7 +67,7 @@ def linear(seen: Pass) -> Bool[Array, " T"]:
 
 def constant(share: float) -> Rejecter:
     """Reject this share of tokens, the least likely ones, after every pass."""
-    if not 0 <= share < 1:
+    if check_number("share", share, 0) >= 1:
         raise ValueError(f"share is {share}; it must be at least 0 and less than 1")
     return lambda seen: _least_likely(seen, share)
 
@@ -92,17 +106,19 @@ class Refinement(NamedTuple):
     scores: Float[Array, "batch K S"]
     """[..., s]: by which the best hypothesis is chosen; see `scored`."""
 
-    @eqx.filter_jit
     def after(self, steps: int) -> "Refinement":
         """What would have come out after at most `steps` passes."""
         S = self.outputs.shape[2]
-        if not 1 <= steps <= S:
+        if check_count("steps", steps) > S:
             raise ValueError(f"steps is {steps}; it must be from 1 to {S}")
+        return self._after(steps)
+
+    @eqx.filter_jit
+    def _after(self, steps: int) -> "Refinement":
         ran, lengths, of_length, inputs, outputs, log_probs, scores = self[4:]
         cut = (array[:, :, :steps] for array in (inputs, outputs, log_probs, scores))
         return _chosen(jnp.minimum(ran, steps), lengths, of_length, *cut)
 
-    @eqx.filter_jit
     def scored(self, *, alpha: float = 0.0, joint: bool = False) -> "Refinement":
         """The same hypotheses, of which the best is chosen by another score.
 
@@ -112,12 +128,16 @@ class Refinement(NamedTuple):
         was trained with true lengths answers it by the beginning of the target, and is as sure of
         every token.
         """
+        number = jnp.asarray(check_number("alpha", alpha))  # an input, so that none compiles anew
+        return self._scored(number, check_flag("joint", joint))
+
+    @eqx.filter_jit
+    def _scored(self, alpha: Float[Array, ""], joint: bool) -> "Refinement":
         ran, lengths, of_length, inputs, outputs, log_probs, _ = self[4:]
         scores = _scores(log_probs, lengths, of_length, alpha, joint)
         return _chosen(ran, lengths, of_length, inputs, outputs, log_probs, scores)
 
 
-@eqx.filter_jit
 def refine(
     model: Any,
     source: Int[AnyArray, "batch S"],
@@ -145,9 +165,51 @@ def refine(
 
     Row i uses `fold_in(key, i)`: it does not depend on the others.
     """
+    source, visible = check_sources(model, ("encode", "length_logits", "decode"), source, visible)
+    key = check_key(key)
     check_count("steps", steps)
     check_count("candidates", candidates)
+    if longest is None and not hasattr(model, "config"):
+        raise ValueError("longest is None; this model does not say how long targets may be")
     T = model.config.lengths if longest is None else check_count("longest", longest)
+    batch, K = len(source), candidates
+    if lengths is not None:
+        lengths = jnp.asarray(
+            check_whole_numbers("lengths", lengths, 1, T, (batch, None)), jnp.int32
+        )
+        if not (K := lengths.shape[1]):
+            raise ValueError(f"lengths has shape {lengths.shape}; a source needs at least one")
+    what = f"{K} candidates for each source, of length {T} (longest), in {steps} steps"
+    check_size(what, batch * K * T * steps)
+    if isinstance(model, Translator):
+        model.check_length(T, decoder=True)
+    check_callable("rejecter", rejecter, "rejecter(seen)")
+    if start is not None:
+        start = check_whole_numbers("start", start, -(2**31), 2**31 - 1, (batch, K, T))
+        if lengths is not None and is_concrete(start, lengths):
+            real = np.arange(T) < np.asarray(lengths)[..., None]
+            check_whole_numbers("start", np.where(real, start, 0), 0, model.vocab - 1)
+    number, joint = jnp.asarray(check_number("alpha", alpha)), check_flag("joint", joint)
+    return _refined(
+        model, source, visible, key, steps, candidates, lengths, T, rejecter, number, joint, start
+    )
+
+
+@eqx.filter_jit
+def _refined(
+    model: Any,
+    source: Int[AnyArray, "batch S"],
+    visible: Bool[AnyArray, "batch S"],
+    key: PRNGKeyArray,
+    steps: int,
+    candidates: int,
+    lengths: Int[AnyArray, "batch K"] | None,
+    T: int,
+    rejecter: Rejecter,
+    alpha: Float[Array, ""],
+    joint: bool,
+    start: Int[AnyArray, "batch K T"] | None,
+) -> Refinement:
     memory = jax.vmap(model.encode)(jnp.asarray(source), jnp.asarray(visible))
     logits = jax.vmap(model.length_logits)(memory)
     if lengths is None:
@@ -181,7 +243,12 @@ def refine(
         new = jnp.where(real, jnp.argmax(law, axis=-1), PADDING).astype(tokens.dtype)
         log_probs = jnp.where(real, jnp.max(law, axis=-1), 0)
         seen = Pass(new, tokens, log_probs, real, step, steps, jax.random.fold_in(key, step))
-        return new, log_probs.sum(), put_back(new, tokens, rejecter(seen) & real)
+        rejected = rejecter(seen)
+        if getattr(rejected, "shape", None) != new.shape or rejected.dtype != bool:
+            raise ValueError(
+                f"rejecter returned {short(rejected)}; it must be True or False for every token"
+            )
+        return new, log_probs.sum(), put_back(new, tokens, rejected & real)
 
     over = jax.vmap(jax.vmap(one_pass, (None, 0, 0, 0, None)), (0, 0, 0, 0, None))
 
@@ -217,7 +284,7 @@ def _scores(
     log_probs: Float[Array, "batch K S"],
     lengths: Int[Array, "batch K"],
     of_length: Float[Array, "batch K"],
-    alpha: float,
+    alpha: Float[Array, ""],
     joint: bool,
 ) -> Float[Array, "batch K S"]:
     """As `Refinement.scored` says."""

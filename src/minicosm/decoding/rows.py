@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import Generator, Verifier
+from minicosm.worlds.arrays import check_count, check_whole_numbers, short
 
 from .trace import Status
 
@@ -54,6 +55,20 @@ class Task(NamedTuple):
     key: PRNGKeyArray
 
 
+def check_generator(name: str, value: Any) -> None:
+    """Raise unless `value` is an object with the methods of `Generator`."""
+    if isinstance(value, type) or not isinstance(value, Generator):
+        raise TypeError(
+            f"{name} is {short(value)}; it must have vocab and the methods begin, read and law"
+        )
+
+
+def check_verifier(name: str, value: Any) -> None:
+    """Raise unless `value` is an object with the methods of `Verifier`."""
+    if isinstance(value, type) or not isinstance(value, Verifier):
+        raise TypeError(f"{name} is {short(value)}; it must have the methods begin, read and score")
+
+
 def begin(task: Task, longest: int) -> Row:
     """The row whose string is the prompt; `longest` is that of the batch's prompts."""
     room = task.prompt.shape[0]
@@ -80,6 +95,10 @@ def begin(task: Task, longest: int) -> Row:
 def read_all(generator: Generator, room: int, tokens: Int[Array, " P"]) -> PyTree:
     """The generator's memory of a prompt: in one pass if it has `begin_after(room, tokens)`, else
     token by token."""
+    check_count("room", room, least=0)
+    tokens = jnp.asarray(check_whole_numbers("tokens", tokens, 0, generator.vocab - 1, (None,)))
+    if tokens.shape[0] > room:
+        raise ValueError(f"tokens are {tokens.shape[0]}; the memory has room for {room}")
     if hasattr(generator, "begin_after") and tokens.shape[0]:
         return generator.begin_after(room, tokens)
     memory = generator.begin(room)

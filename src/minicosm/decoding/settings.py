@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import jax
 
-from minicosm.worlds.arrays import check_count
+from minicosm.worlds.arrays import check_count, check_flag, check_number, short
 
+MOST = 2**31 - 1
 Class = TypeVar("Class", bound=type)
 
 
@@ -63,24 +64,41 @@ class Draw:
     def __post_init__(self) -> None:
         as_number(self, "temperature", least=0)
         if self.top_k is not None:
-            check_count("top_k", self.top_k)
+            as_count(self, "top_k")
         as_number(self, "top_p", least=0, most=1)
 
 
 def check_text(settings: Any, name: str) -> None:
     """Raise unless a field is one of the texts that its metadata names."""
     known = next(f.metadata["texts"] for f in fields(settings) if f.name == name)
-    if getattr(settings, name) not in known:
-        raise ValueError(
-            f"{name} is {getattr(settings, name)!r}; it must be one of {', '.join(known)}"
-        )
+    value = getattr(settings, name)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} is {short(value)}; it must be one of {', '.join(known)}")
+
+
+def as_count(settings: Any, name: str, least: int = 1) -> None:
+    """Store a field as an int, or raise unless it is a whole number in least..2^31 - 1, which is as far
+    as the compiled program counts."""
+    count = check_count(name, getattr(settings, name), least)
+    if count > MOST:
+        raise ValueError(f"{name} is {count}; it must be at most {MOST}")
+    object.__setattr__(settings, name, count)
+
+
+def check_flags(settings: Any, *names: str) -> None:
+    """Raise unless these fields are True or False."""
+    for name in names:
+        check_flag(name, getattr(settings, name))
 
 
 def as_number(settings: Any, name: str, least: float | int, most: float | int = math.inf) -> None:
     """Store a field as a float, or raise unless it is a finite number in [least, most]."""
     value = getattr(settings, name)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (number and math.isfinite(value) and least <= value <= most):
+    try:
+        number = math.nan if isinstance(value, bool) else check_number(name, value)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
         bound = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-        raise ValueError(f"{name} is {value!r}; it must be a number {bound}")
-    object.__setattr__(settings, name, float(value))
+        raise ValueError(f"{name} is {short(value)}; it must be a number {bound}")
+    object.__setattr__(settings, name, number)

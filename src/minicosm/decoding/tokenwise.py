@@ -7,10 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
-from minicosm.worlds.arrays import check_count
-
 from . import rows as r
-from .settings import Draw, as_number, traced
+from .settings import Draw, as_count, as_number, check_flags, traced
 from .trace import Status
 from .truncation import choose, truncate
 
@@ -33,7 +31,7 @@ class TokenwiseRejection(Draw):
     def __post_init__(self) -> None:
         super().__post_init__()
         as_number(self, "threshold", least=0, most=1)
-        check_count("redraws", self.redraws)
+        as_count(self, "redraws")
 
     @property
     def needs_verifier(self) -> bool:
@@ -73,7 +71,8 @@ class ActionLevelRejection(Draw):
     def __post_init__(self) -> None:
         super().__post_init__()
         as_number(self, "envelope", least=0)
-        check_count("redraws", self.redraws)
+        check_flags(self, "relative")
+        as_count(self, "redraws")
 
     @property
     def needs_verifier(self) -> bool:

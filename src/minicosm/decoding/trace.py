@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+
+from minicosm.worlds.arrays import check_whole_numbers
 
 PADDING = -1
 
@@ -71,16 +74,22 @@ class Trace:
             raise ValueError("the strings were not scored; `generate` with a verifier scores them")
         return self.final_score >= 0.5
 
+    def _row(self, row: Any) -> int:
+        return int(check_whole_numbers("row", row, 0, len(self) - 1, ()))
+
     def string(self, row: int) -> Int[np.ndarray, " n"]:
         """The string of one row, without padding."""
+        row = self._row(row)
         return self.tokens[row, : self.lengths[row]]
 
     def completion(self, row: int) -> Int[np.ndarray, " n"]:
         """What stands after the prompt's place in one row."""
+        row = self._row(row)
         return self.tokens[row, self.prompt_lengths[row] : self.lengths[row]]
 
     def explain(self, row: int) -> str:
         """How one row ended, in a sentence."""
+        row = self._row(row)
         n, status = int(self.lengths[row]), Status(int(self.status[row]))
         endings = {
             Status.DONE: f"is complete with {n} tokens",

@@ -1,13 +1,17 @@
 """Temperature, top-k and nucleus, and one draw from a law."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from minicosm.models import Generator
+from minicosm.worlds.arrays import check_kind, check_shape, is_concrete, numeric
 
-from .rows import read_all
+from .rows import check_generator, read_all
 from .settings import Draw
 
 PAIRWISE = 64  # vocabularies up to this size are ranked by comparing all pairs: no sort
@@ -15,19 +19,42 @@ PAIRWISE = 64  # vocabularies up to this size are ranked by comparing all pairs:
 
 def truncate(log_law: Float[Array, " V"], draw: Draw) -> Float[Array, " V"]:
     """Log-probabilities after temperature, top-k and nucleus; see `Draw`."""
+    log_law = _check(log_law, draw)
     cold = draw.temperature == 0
     law = jax.nn.softmax(log_law / jnp.where(cold, 1, draw.temperature))
-    rank, before = _ranks(law)
-    # Rounding may bring the mass before the last tokens to one: a nucleus of one keeps all.
-    kept = (before < draw.top_p) | (draw.top_p >= 1)
-    if draw.top_k is not None:
-        # The nucleus is that of the top-k law: masses before a token are relative to what is left.
-        heads = jnp.sum(jnp.where(rank < draw.top_k, law, 0))
-        kept = (before < draw.top_p * heads) | (draw.top_p >= 1)
-        kept &= rank < draw.top_k
-    kept = jnp.where(cold, rank == 0, kept | (rank == 0))
-    law = jnp.where(kept, law, 0)
+
+    def kept(law: Float[Array, " V"]) -> Bool[Array, " V"]:
+        rank, before = _ranks(law)
+        # Rounding may bring the mass before the last tokens to one: a nucleus of one keeps all.
+        kept = (before < draw.top_p) | (draw.top_p >= 1)
+        if draw.top_k is not None:
+            # The nucleus is that of the top-k law: masses before a token are relative to what is left.
+            heads = jnp.sum(jnp.where(rank < draw.top_k, law, 0))
+            kept = (before < draw.top_p * heads) | (draw.top_p >= 1)
+            kept &= rank < draw.top_k
+        return jnp.where(cold, rank == 0, kept | (rank == 0))
+
+    if law.shape[0] <= PAIRWISE or draw.top_k is not None:
+        which = kept(law)
+    else:  # sorting takes longer than all else that is done with a law: not where all is kept
+        every = ~cold & (draw.top_p >= 1)
+        which = jax.lax.cond(every, lambda law: jnp.ones_like(law, bool), kept, law)
+    law = jnp.where(which, law, 0)
     return jnp.log(law) - jnp.log(jnp.sum(law))
+
+
+def _check(log_law: Any, draw: Any) -> Float[Array, " V"]:
+    """A log law whose fault, if it can be seen now, is reported."""
+    check_kind("draw", draw, Draw, "a Draw, such as Draw(top_k=5)")
+    log_law = numeric("log_law", log_law)
+    check_shape("log_law", log_law, (None,))
+    if is_concrete(log_law):
+        known = np.asarray(log_law, np.float64)
+        if np.isnan(known).any() or not known.max(initial=-np.inf) < np.inf:
+            raise ValueError("log_law holds NaN or infinity; it must hold log-probabilities")
+        if not known.max(initial=-np.inf) > -np.inf:
+            raise ValueError("log_law is -inf everywhere; a token must be possible")
+    return jnp.asarray(log_law, jnp.result_type(float) if is_concrete(log_law) else None)
 
 
 def _ranks(law: Float[Array, " V"]) -> tuple[Int[Array, " V"], Float[Array, " V"]]:
@@ -40,7 +67,7 @@ def _ranks(law: Float[Array, " V"]) -> tuple[Int[Array, " V"], Float[Array, " V"
     order = jnp.argsort(-law, stable=True)
     mass = jnp.cumsum(law[order])
     before = jnp.concatenate([jnp.zeros(1, law.dtype), mass[:-1]])
-    back = jnp.argsort(order)
+    back = jnp.zeros_like(order).at[order].set(jnp.arange(size), unique_indices=True)
     return back, before[back]
 
 
@@ -63,6 +90,10 @@ class Truncated(eqx.Module):
 
     generator: Generator
     draw: Draw
+
+    def __check_init__(self) -> None:
+        check_generator("generator", self.generator)
+        check_kind("draw", self.draw, Draw, "a Draw, such as Draw(top_k=5)")
 
     @property
     def vocab(self) -> int:

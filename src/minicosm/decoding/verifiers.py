@@ -13,9 +13,21 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import CachedMemory, Verifier
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.models.checks import check_callable
+from minicosm.worlds.arrays import (
+    AnyArray,
+    check_count,
+    check_key,
+    check_kind,
+    check_number,
+    check_reals,
+    check_size,
+    is_concrete,
+)
+from minicosm.worlds.memories import check_place, check_step
 
 from .hugging_face import HuggingFaceMemory
+from .rows import check_verifier
 
 HiddenStates = CachedMemory | HuggingFaceMemory
 
@@ -35,24 +47,33 @@ class ProbeVerifier(eqx.Module):
     place: int | None = eqx.field(static=True, default=None)
 
     def __check_init__(self) -> None:
+        for name in ("weights", "biases"):
+            check_kind(name, getattr(self, name), tuple, "a tuple of arrays")
         if len(self.weights) != len(self.biases) or not self.weights:
             raise ValueError(
                 f"the probe has {len(self.weights)} matrices and {len(self.biases)} biases; "
                 "it must have as many of both, and at least one"
             )
-        if self.weights[-1].shape[-1] not in (1, 2):
-            raise ValueError(
-                f"the probe has {self.weights[-1].shape[-1]} outputs; it must have one or two"
-            )
+        into = None
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            into = check_reals(f"weights[{i}]", weight, (into, None)).shape[1]
+            check_reals(f"biases[{i}]", bias, (into,))
+        if into not in (1, 2):
+            raise ValueError(f"the last of the weights has {into} outputs; it must have one or two")
+        if self.place is not None:
+            check_count("place", self.place, least=0)
 
     def probability(self, hidden: Float[Array, " E"]) -> Float[Array, ""]:
         """The score of a hidden state."""
-        x = hidden
+        x = jnp.asarray(check_reals("hidden", hidden, (self.weights[0].shape[0],)))
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             x = (jax.nn.relu(x) if i else x) @ jnp.asarray(weight) + jnp.asarray(bias)
         return jax.nn.sigmoid(x[0] if x.shape[0] == 1 else x[1] - x[0])
 
     def begin(self, room: int, source: HiddenStates) -> Float[Array, " rows"]:
+        """The scores after 0, 1, ..., `room` tokens; `source` is the generator's memory."""
+        check_size(f"a memory of {room} tokens", check_count("room", room, least=0))
+        self._check(source)
         scores = jnp.zeros(room + 1, source.hidden.dtype)
         return scores.at[0].set(self.probability(self._state(source, jnp.int32(0))))
 
@@ -63,10 +84,35 @@ class ProbeVerifier(eqx.Module):
         token: Int[Array, ""],
         source: HiddenStates,
     ) -> Float[Array, " rows"]:
+        """The memory once the generator has read `token` after the first n tokens."""
+        self._check(source)
+        n, token = check_step(_scores_of, memory, n, token, low=0, high=1)
+        if is_concrete(n, source.hidden) and n + 1 >= source.hidden.shape[0]:
+            raise ValueError(
+                f"n is {int(n)}; the source has room for {len(source.hidden) - 1} tokens"
+            )
         return _put(memory, n + 1, self.probability(self._state(source, n + 1)))
 
     def score(self, memory: Float[Array, " rows"], n: Int[Array, ""]) -> Float[Array, ""]:
-        return memory[n]
+        """The probe's probability after the first n tokens."""
+        return memory[check_place(_scores_of, memory, n, low=0, high=1)]
+
+    def _check(self, source: Any) -> None:
+        """Raise unless there are hidden states for the probe to look at."""
+        kinds = (CachedMemory, HuggingFaceMemory)
+        check_kind(
+            "source", source, kinds, "the memory of a CachedTransformer or Hugging Face model"
+        )
+        if self.place is not None and isinstance(source, CachedMemory):
+            kept = source.streams.shape[0]
+            if self.place >= kept:
+                raise ValueError(f"place is {self.place}; the generator keeps {kept} layers")
+        width = source.hidden.shape[-1]
+        if width != self.weights[0].shape[0]:
+            raise ValueError(
+                f"the source has states of width {width}; "
+                f"the probe's weights read {self.weights[0].shape[0]}"
+            )
 
     def _state(self, source: HiddenStates, n: Int[Array, ""]) -> Float[Array, " E"]:
         if self.place is None:
@@ -106,8 +152,18 @@ class DyckVerifier(eqx.Module):
     def __check_init__(self) -> None:
         check_count("types", self.types)
         check_count("brackets", self.brackets, least=0)
+        if self.max_depth is not None:
+            check_count("max_depth", self.max_depth)
+        for name in ("end", "start"):
+            token = getattr(self, name)
+            if token is not None and check_count(name, token, least=0) < 2 * self.types:
+                raise ValueError(
+                    f"{name} is {token}; the {self.types} types of brackets are the first tokens"
+                )
 
-    def begin(self, room: int, source: PyTree) -> Brackets:
+    def begin(self, room: int, source: PyTree = None) -> Brackets:
+        """Depths and open brackets of all prefixes."""
+        check_size(f"a memory of {room} tokens", 4 * check_count("room", room, least=0))
         possible = self.brackets % 2 == 0
         return Brackets(
             jnp.zeros(room, jnp.int32),
@@ -117,8 +173,10 @@ class DyckVerifier(eqx.Module):
         )
 
     def read(
-        self, memory: Brackets, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
+        self, memory: Brackets, n: Int[Array, ""], token: Int[Array, ""], source: PyTree = None
     ) -> Brackets:
+        """The memory once `token` stands after the first n tokens."""
+        n, token = check_step(self.begin, memory, n, token)
         tokens, depths, tops, alive = memory
         shift = 0 if self.start is None else 1
         made = n - shift  # brackets before this token
@@ -146,6 +204,8 @@ class DyckVerifier(eqx.Module):
         )
 
     def score(self, memory: Brackets, n: Int[Array, ""]) -> Float[Array, ""]:
+        """1 if the first n tokens can be completed, else 0."""
+        n = check_place(self.begin, memory, n)
         return memory.alive[n].astype(jnp.result_type(float))
 
 
@@ -155,20 +215,28 @@ class CallableVerifier(eqx.Module):
 
     function: Callable[[Int[Array, " room"], Int[Array, ""]], Any]
 
-    def begin(self, room: int, source: PyTree) -> Int[Array, " room"]:
-        return jnp.zeros(room, jnp.int32)
+    def __check_init__(self) -> None:
+        check_callable("function", self.function, "function(tokens, n)")
+
+    def begin(self, room: int, source: PyTree = None) -> Int[Array, " room"]:
+        """Room for the tokens."""
+        return _no_tokens(room)
 
     def read(
         self,
         memory: Int[Array, " room"],
         n: Int[Array, ""],
         token: Int[Array, ""],
-        source: PyTree,
+        source: PyTree = None,
     ) -> Int[Array, " room"]:
+        """The tokens with `token` after the first n."""
+        n, token = check_step(_no_tokens, memory, n, token, low=0)
         return _put(memory, n, token)
 
     def score(self, memory: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, ""]:
-        return jnp.asarray(self.function(memory, n), jnp.result_type(float))
+        """What the function says of the first n tokens."""
+        n = jnp.asarray(check_place(_no_tokens, memory, n, low=0), jnp.int32)
+        return jnp.asarray(self.function(jnp.asarray(memory), n), jnp.result_type(float))
 
 
 class FunctionVerifier:
@@ -178,24 +246,30 @@ class FunctionVerifier:
     """
 
     def __init__(self, function: Callable[[Int[np.ndarray, " n"]], Any]) -> None:
+        check_callable("function", function, "function(tokens)")
         self._function = function
         self._known: dict[bytes, float] = {}
         self.error: Exception | None = None
         """What the function raised, for whoever sees that its score is no number."""
 
-    def begin(self, room: int, source: PyTree) -> Int[Array, " room"]:
-        return jnp.zeros(room, jnp.int32)
+    def begin(self, room: int, source: PyTree = None) -> Int[Array, " room"]:
+        """Room for the tokens."""
+        return _no_tokens(room)
 
     def read(
         self,
         memory: Int[Array, " room"],
         n: Int[Array, ""],
         token: Int[Array, ""],
-        source: PyTree,
+        source: PyTree = None,
     ) -> Int[Array, " room"]:
+        """The tokens with `token` after the first n."""
+        n, token = check_step(_no_tokens, memory, n, token, low=0)
         return _put(memory, n, token)
 
     def score(self, memory: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, ""]:
+        """What the function says of the first n tokens."""
+        n = check_place(_no_tokens, memory, n, low=0)
         shape = jax.ShapeDtypeStruct((), jnp.result_type(float))
         return jax.pure_callback(self._scores, shape, memory, n, vmap_method="broadcast_all")
 
@@ -233,7 +307,12 @@ class RandomVerifier(eqx.Module):
 
     key: PRNGKeyArray
 
-    def begin(self, room: int, source: PyTree) -> Chance:
+    def __check_init__(self) -> None:
+        check_key(self.key)
+
+    def begin(self, room: int, source: PyTree = None) -> Chance:
+        """A hash and a score for every prefix."""
+        check_size(f"a memory of {room} tokens", 4 * check_count("room", room, least=0))
         return Chance(
             jax.random.key_data(jnp.broadcast_to(self.key, (room + 1,))),
             jnp.full(room + 1, jax.random.uniform(self.key)),
@@ -241,14 +320,18 @@ class RandomVerifier(eqx.Module):
         )
 
     def read(
-        self, memory: Chance, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
+        self, memory: Chance, n: Int[Array, ""], token: Int[Array, ""], source: PyTree = None
     ) -> Chance:
+        """The memory once `token` stands after the first n tokens."""
+        n, token = check_step(self.begin, memory, n, token)
         string = jax.random.fold_in(jax.random.wrap_key_data(memory.hashes[n]), token)
         number = jax.random.uniform(jax.random.fold_in(string, memory.reads))
         hashes = _put(memory.hashes, n + 1, jax.random.key_data(string))
         return Chance(hashes, _put(memory.scores, n + 1, number), memory.reads + 1)
 
     def score(self, memory: Chance, n: Int[Array, ""]) -> Float[Array, ""]:
+        """The number that the first n tokens drew."""
+        n = check_place(self.begin, memory, n)
         return memory.scores[n]
 
 
@@ -258,18 +341,35 @@ class Thresholded(eqx.Module):
     verifier: Verifier
     threshold: float | Float[AnyArray, ""]
 
-    def begin(self, room: int, source: PyTree) -> PyTree:
+    def __check_init__(self) -> None:
+        check_verifier("verifier", self.verifier)
+        check_number("threshold", self.threshold)
+
+    def begin(self, room: int, source: PyTree = None) -> PyTree:
+        """The memory of the other verifier."""
         return self.verifier.begin(room, source)
 
     def read(
-        self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
+        self, memory: PyTree, n: Int[Array, ""], token: Int[Array, ""], source: PyTree = None
     ) -> PyTree:
+        """The memory of the other verifier once `token` stands after the first n tokens."""
         return self.verifier.read(memory, n, token, source)
 
     def score(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, ""]:
+        """1 if the other score of the first n tokens reaches the threshold, else 0."""
         score = self.verifier.score(memory, n)
         passed = jnp.where(score >= self.threshold, 1.0, 0.0)
         return jnp.where(jnp.isnan(score), jnp.nan, passed)
+
+
+def _no_tokens(room: int) -> Int[Array, " room"]:
+    """Room for tokens, none of them read."""
+    check_size(f"a memory of {room} tokens", check_count("room", room, least=0))
+    return jnp.zeros(room, jnp.int32)
+
+
+def _scores_of(room: int) -> Float[Array, " rows"]:
+    return jnp.zeros(room + 1)
 
 
 def _put(rows: Array, at: Int[Array, ""], new: Array) -> Array:

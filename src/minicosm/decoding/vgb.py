@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from minicosm.worlds.arrays import check_count
+from minicosm.worlds.arrays import check_count, check_kind, check_size
 
 from . import rows as r
-from .settings import Draw, as_number, check_text, traced
+from .settings import Draw, as_count, as_number, check_flags, check_text, traced
 from .tokenwise import REDRAWS
 from .trace import Status, Trace
 from .truncation import choose, truncate
@@ -77,12 +77,13 @@ class VGB(Draw):
         check_text(self, "output")
         check_text(self, "proposals")
         if self.steps is not None:
-            check_count("steps", self.steps)
+            as_count(self, "steps")
         elif self.output != "first_leaf":
             raise ValueError(f"steps is None; the output {self.output!r} needs a number of steps")
         as_number(self, "envelope", least=1 if self.proposals == "hold" else 0)
-        check_count("redraws", self.redraws)
-        check_count("record", self.record, least=0)
+        as_count(self, "redraws")
+        as_count(self, "record", least=0)
+        check_flags(self, "rerun", "lazy")
 
     @property
     def needs_verifier(self) -> bool:
@@ -94,6 +95,7 @@ class VGB(Draw):
 
     def start(self, task: r.Task, row: r.Row) -> Walk:
         zero = jnp.int32(0)
+        check_size(f"a record of {self.record} moves", self.record)
         path = jnp.full(self.record, NOTHING, jnp.int32)
         return Walk(zero, zero, jnp.bool_(False), zero, zero, zero, path)
 
@@ -210,6 +212,10 @@ def distinct_prefixes(
 
     The trace must have the whole walk: a `record` of at least the moves and reruns of every row.
     """
+    check_kind("trace", trace, Trace, "a Trace")
+    check_count("length", length)
+    if end is not None:
+        check_count("end", end, least=0)
     if trace.path is None or (trace.path[:, -1] != NOTHING).any():
         kept = 0 if trace.path is None else trace.path.shape[1]
         raise ValueError(f"the trace keeps {kept} moves of a walk; a larger record is needed")

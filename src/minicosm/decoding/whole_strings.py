@@ -7,10 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from minicosm.worlds.arrays import check_count
-
 from . import rows as r
-from .settings import Draw, as_number, traced
+from .settings import Draw, as_count, as_number, traced
 from .trace import Status
 from .truncation import choose, truncate
 
@@ -70,7 +68,7 @@ class BestOfN(Draw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("count", self.count)
+        as_count(self, "count")
 
     @property
     def needs_verifier(self) -> bool:

@@ -18,10 +18,8 @@ from typing import Any
 
 from minicosm.lab.claims import Check, Claim, LabError, Outcome, ProfileName, Study, TrialResult
 from minicosm.lab.fingerprints import Fingerprints
+from minicosm.lab.reads import Path, watched
 from minicosm.lab.store import Store, address
-
-Path = tuple[str, ...]
-"""Trial, then `numbers` or `arrays`, then keys down to a value that is no mapping."""
 
 ENTRIES = 6  # of a column that are corrupted, the largest and the smallest among them
 MOST = 3000  # corruptions of one claim
@@ -90,7 +88,7 @@ def audit(
 def audit_claim(study: Study, claim: Claim, results: Mapping[str, TrialResult]) -> Audited:
     """Corrupt what the claim's check reads, entry by entry, and say what its verdict does."""
     read: set[Path] = set()
-    verdict = _verdict(claim.check, _watched(results, read))
+    verdict = _verdict(claim.check, watched(results, read))
     paths = sorted(path for path in read if not isinstance(_at(results, path), str))
     tried: Counter[str] = Counter()
     turned: Counter[str] = Counter()
@@ -152,50 +150,6 @@ def _verdict(check: Check, results: Mapping[str, TrialResult]) -> str:
     except Exception:
         return "error"
     return outcome.verdict if isinstance(outcome, Outcome) else "error"
-
-
-class _Watched(dict[str, Any]):
-    """A mapping that notes which of its values are read."""
-
-    def __init__(self, inner: Mapping[str, Any], path: Path, read: set[Path]) -> None:
-        super().__init__(inner)
-        self._path, self._read = path, read
-
-    def __getitem__(self, key: str) -> Any:
-        value = super().__getitem__(key)
-        path = (*self._path, key)
-        if isinstance(value, Mapping):
-            return _Watched(value, path, self._read)
-        self._read.add(path)
-        return value
-
-    def get(self, key: str, default: Any = None) -> Any:
-        if key not in self:
-            return default
-        return self[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return super().__iter__()
-
-    def keys(self) -> Any:
-        return list(self)
-
-    def items(self) -> Any:
-        return [(key, self[key]) for key in self]
-
-    def values(self) -> Any:
-        return [self[key] for key in self]
-
-
-def _watched(results: Mapping[str, TrialResult], read: set[Path]) -> dict[str, TrialResult]:
-    return {
-        name: TrialResult(
-            _Watched(result.numbers, (name, "numbers"), read),
-            _Watched(result.arrays, (name, "arrays"), read),
-            result.config,
-        )
-        for name, result in results.items()
-    }
 
 
 def _at(results: Mapping[str, TrialResult], path: Path) -> Any:

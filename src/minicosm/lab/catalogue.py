@@ -22,7 +22,9 @@ from minicosm.lab.display import COLOURS, width_of
 from minicosm.lab.encoding import for_readers
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import number, seconds
+from minicosm.lab.mathematics import plain
 from minicosm.lab.options import options_of
+from minicosm.lab.reference import Reference
 from minicosm.lab.run import recall
 from minicosm.lab.store import Store
 
@@ -113,10 +115,13 @@ def print_json(document: Any) -> None:
     print(json.dumps(for_readers(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def print_list(studies: Sequence[Study], as_json: bool) -> None:
-    """The studies with their claims."""
+Errors = Mapping[str, Mapping[ProfileName, str]]
+
+
+def print_list(studies: Sequence[Study], as_json: bool, errors: Errors) -> None:
+    """The studies with their claims; `errors` are those of their last checks, by claim and profile."""
     if as_json:
-        print_json([_study_record(study) for study in studies])
+        print_json([_study_record(study, errors) for study in studies])
         return
     console = Console(highlight=False)
     for study in studies:
@@ -133,12 +138,14 @@ def print_list(studies: Sequence[Study], as_json: bool) -> None:
             grid.add_row(
                 escape(claim.id),
                 f"[{colour}]{claim.expected}[/]",
-                escape(claim.title) + erratum,
+                escape(plain(claim.title)) + erratum,
             )
+            for profile, sentence in errors.get(claim.id, {}).items():
+                grid.add_row("", f"[{COLOURS['error']}]error[/]", escape(f"{profile}: {sentence}"))
         console.print(Padding(grid, (0, 0, 1, 2)))
 
 
-def _study_record(study: Study) -> dict[str, Any]:
+def _study_record(study: Study, errors: Errors) -> dict[str, Any]:
     return {
         "name": study.name,
         "title": study.title,
@@ -146,7 +153,10 @@ def _study_record(study: Study) -> dict[str, Any]:
         "about": study.about,
         "headlines": study.headlines,
         "misprints": study.misprints,
-        "claims": [_claim_record(claim) for claim in study.claims],
+        "claims": [
+            {**_claim_record(claim), "errors": dict(errors.get(claim.id, {}))}
+            for claim in study.claims
+        ],
     }
 
 
@@ -174,21 +184,29 @@ def command(
 
 
 def print_claim(
-    store: Store, study: Study, claim: Claim, profile: ProfileName, as_json: bool
+    store: Store,
+    study: Study,
+    claim: Claim,
+    profile: ProfileName,
+    as_json: bool,
+    reference: Reference | None = None,
 ) -> None:
-    """A claim and its last verdict at a profile."""
-    last = recall(store, study, claim, profile)
+    """A claim and its last verdict at a profile, or else its reference result."""
+    last = recall(store, study, claim, profile) or (reference or Reference()).recall(study, claim)
     current = last is not None and last.code_version == Fingerprints().of_claim(claim)
-    rerun = command(study, claim, profile, last.seed if last else 0, last.options if last else {})
+    where = (last.profile, last.seed, last.options) if last else (profile, 0, {})
+    rerun = command(study, claim, *where)
     if as_json:
         verdict = {**last.record(), "code_is_current": current} if last else None
+        if last and verdict and last.reference:
+            verdict["reference"] = dict(last.reference)
         print_json({**_claim_record(claim), "study": study.name, "last": verdict, "rerun": rerun})
         return
     console = Console(highlight=False)
-    console.print(f"[bold]{escape(claim.id)}[/]  {escape(claim.title)}")
+    console.print(f"[bold]{escape(claim.id)}[/]  {escape(plain(claim.title))}")
     console.print(f"{claim.kind} · {escape(claim.source)}\n", style="dim")
-    console.print(f"{claim.statement}\n", markup=False)
-    console.print(f"Decided by: {claim.criterion}", markup=False)
+    console.print(f"{plain(claim.statement)}\n", markup=False)
+    console.print(f"Decided by: {plain(claim.criterion)}", markup=False)
     console.print(f"Registered: {claim.expected}\n")
     if options := options_of(claim):
         console.print("Options, each given by --set NAME=VALUE:")
@@ -198,37 +216,53 @@ def print_claim(
             console.print(f"  {option.name}: {needs} (default: {default})", markup=False)
         console.print()
     if claim.erratum:
-        console.print(f"Erratum ({claim.erratum.kind}): {claim.erratum.text}", markup=False)
+        console.print(f"Erratum ({claim.erratum.kind}): {plain(claim.erratum.text)}", markup=False)
         console.print(f"Corrected by: {claim.erratum.corrected_by}\n", markup=False)
-    if last is None or last.outcome is None:
+    if last is None:
         console.print(f"Not checked yet at profile {profile}.")
+    elif last.outcome is None:
+        found = last.error.sentence if last.error else ""
+        console.print(f"error: {found}", style=COLOURS["error"], markup=False)
+        console.print(f"No verdict ({profile}, seed {last.seed}, {last.date}).")
+        if last.note:
+            console.print(f"It was run {last.note}.", markup=False)
+        if not current:
+            console.print("The code has changed since.", style="yellow")
     else:
         colour = COLOURS[last.outcome.verdict]
+        kind = "Reference result" if last.reference else "Last verdict"
         console.print(
-            f"Last verdict: [{colour}]{last.outcome.verdict}[/] "
-            f"({profile}, seed {last.seed}, {last.date}, {seconds(last.seconds)})"
+            f"{kind}: [{colour}]{last.outcome.verdict}[/] "
+            f"({last.profile}, seed {last.seed}, {last.date}, {seconds(last.seconds)})"
         )
+        if last.reference:
+            console.print(
+                f"Kept with the package: commit {last.reference['commit']}, "
+                f"{last.reference['machine']}.",
+                markup=False,
+            )
         if last.note:
             console.print(f"It was made {last.note}.", markup=False)
         if not current:
             console.print("The code has changed since.", style="yellow")
         for name, value in last.outcome.numbers.items():
-            console.print(f"  {name}: {number(value)}", markup=False)
+            console.print(f"  {plain(name)}: {number(value)}", markup=False)
         for table in last.outcome.tables:
             _print_table(console, table)
         if last.outcome.remark:
-            console.print(f"\n{last.outcome.remark}", markup=False)
+            console.print(f"\n{plain(last.outcome.remark)}", markup=False)
     console.print(f"\nRun it again: {rerun}", markup=False, soft_wrap=True)
 
 
 def _print_table(console: Console, table: Table) -> None:
     """As a grid if it fits the width, else row by row."""
-    console.print(f"\n{table.title}", style="bold", markup=False)
-    cells = [[number(cell, table.digits) for cell in row] for row in table.rows]
-    columns = list(zip(table.columns, *cells, strict=True))
+    console.print(f"\n{plain(table.title)}", style="bold", markup=False)
+    cells = [[plain(number(cell, table.digits)) for cell in row] for row in table.rows]
+    names = [plain(name) for name in table.columns]
+    columns = list(zip(names, *cells, strict=True))
     if sum(2 + max(map(len, column)) for column in columns) <= console.width:
         grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for i, name in enumerate(table.columns):
+        for i, name in enumerate(names):
             words = any(isinstance(row[i], str) for row in table.rows)
             grid.add_column(escape(name), justify="left" if words else "right")
         for row in cells:
@@ -236,8 +270,8 @@ def _print_table(console: Console, table: Table) -> None:
         console.print(grid)
     else:
         for row in cells:
-            console.print(f"{table.columns[0]}: {row[0]}", markup=False)
-            for name, cell in zip(table.columns[1:], row[1:], strict=True):
+            console.print(f"{names[0]}: {row[0]}", markup=False)
+            for name, cell in zip(names[1:], row[1:], strict=True):
                 console.print(f"  {name}: {cell}", markup=False)
     if table.note:
-        console.print(table.note, style="dim", markup=False)
+        console.print(plain(table.note), style="dim", markup=False)

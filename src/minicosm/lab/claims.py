@@ -10,9 +10,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
+from minicosm.lab.checking import (
+    check_choice,
+    check_count,
+    check_function,
+    check_kind,
+    check_mapping,
+    check_text,
+    check_texts,
+    shown,
+)
 from minicosm.lab.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -26,6 +37,7 @@ ProfileName = Literal["smoke", "laptop", "paper"]
 PROFILES: tuple[ProfileName, ...] = ("smoke", "laptop", "paper")
 
 Kind = Literal["theorem", "lemma", "figure", "experiment", "control", "relation"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class LabError(Exception):
@@ -40,7 +52,7 @@ class Progress(Protocol):
 
 
 def silent(done: int, total: int, note: str = "") -> None:
-    """A `Progress` that says nothing."""
+    """A `Progress` that says nothing, whatever it is told."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,13 @@ class TrialResult:
     numbers: Mapping[str, Any]
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     config: Any = None
+
+    def __post_init__(self) -> None:
+        check_mapping("numbers", self.numbers)
+        check_mapping("arrays", self.arrays)
+        for name, array in self.arrays.items():
+            if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+                raise TypeError(f"arrays has {shown(array)} as {name!r}; it must be an array")
 
 
 @dataclass(frozen=True)
@@ -67,6 +86,9 @@ class Trial:
 
     run: Callable[[Any, Progress], TrialResult] | Callable[[Any, Progress, Path], TrialResult]
     config: Any
+
+    def __post_init__(self) -> None:
+        check_function("run", self.run)
 
     @property
     def takes_folder(self) -> bool:
@@ -97,9 +119,15 @@ class Table:
     digits: int = DIGITS
 
     def __post_init__(self) -> None:
+        check_text("title", self.title)
+        check_text("note", self.note)
+        check_texts("columns", self.columns)
+        check_count("digits", self.digits)
         if not 1 <= self.digits <= 17:
             raise ValueError(f"table {self.title!r} has digits {self.digits}; 1..17 can be printed")
+        check_kind("rows", self.rows, (tuple, list), "a tuple of tuples")
         for i, row in enumerate(self.rows):
+            check_kind(f"row {i} of the rows", row, (tuple, list), "a tuple of cells")
             if len(row) != len(self.columns):
                 raise ValueError(
                     f"row {i} of table {self.title!r} has {len(row)} cells; "
@@ -117,8 +145,18 @@ class Outcome:
     remark: str = ""
 
     def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise ValueError(f"verdict is {self.verdict!r}; it must be one of {VERDICTS}")
+        check_choice("verdict", self.verdict, VERDICTS)
+        check_mapping("numbers", self.numbers)
+        check_tables(self.tables)
+        check_text("remark", self.remark)
+
+
+def check_tables(tables: Any) -> tuple[Table, ...]:
+    """`tables` as a tuple, if they are."""
+    check_kind("tables", tables, (tuple, list), "a tuple of Tables")
+    for table in tables:
+        check_kind("one of the tables", table, Table, "a Table")
+    return tuple(tables)
 
 
 Results = Mapping[str, TrialResult]
@@ -142,8 +180,12 @@ class Erratum:
     corrected_by: str
 
     def __post_init__(self) -> None:
-        if self.kind not in ERRATUM_CLASSES:
-            raise ValueError(f"an erratum is of class {self.kind!r}; it must be {ERRATUM_CLASSES}")
+        if not isinstance(self.kind, str) or self.kind not in ERRATUM_CLASSES:
+            raise ValueError(
+                f"the kind of an erratum is {shown(self.kind)}; it must be {ERRATUM_CLASSES}"
+            )
+        check_text("text", self.text)
+        check_text("corrected_by", self.corrected_by)
 
 
 @dataclass(frozen=True)
@@ -153,6 +195,8 @@ class Claim:
     `trials(profile, seed)` names the trials; its keyword-only parameters, which have defaults, are
     the claim's options. `check` turns the results of the trials into an `Outcome`; `expected` is
     the registered verdict: what the source says. A printed statement that is wrong has an `erratum`.
+    `section` is the heading that it stands under; `uses` are the ids of the claims that it stands on,
+    as a theorem on its lemmas. Text may hold LaTeX between dollars.
     """
 
     id: str
@@ -166,6 +210,20 @@ class Claim:
     figure: Callable[[Results], Figure] | None = None
     erratum: Erratum | None = None
     kind: Kind = "theorem"
+    section: str = ""
+    uses: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("id", "title", "source", "statement", "criterion"):
+            check_text(name, getattr(self, name))
+        check_function("trials", self.trials)
+        check_function("check", self.check)
+        check_choice("expected", self.expected, VERDICTS)
+        if self.figure is not None:
+            check_function("figure", self.figure)
+        if self.erratum is not None:
+            check_kind("erratum", self.erratum, Erratum, "an Erratum, or None")
+        check_choice("kind", self.kind, KINDS)
 
 
 class Study:
@@ -187,13 +245,15 @@ class Study:
         misprints: Sequence[str] = (),
         aliases: Sequence[str] = (),
     ) -> None:
+        for what, text in (("name", name), ("title", title), ("source", source), ("about", about)):
+            check_text(what, text)
         self.name = name
         self.title = title
         self.source = source
         self.about = about
-        self.headlines = tuple(headlines)
-        self.misprints = tuple(misprints)
-        self.aliases = tuple(aliases)
+        self.headlines = check_texts("headlines", headlines)
+        self.misprints = check_texts("misprints", misprints)
+        self.aliases = check_texts("aliases", aliases)
         self.file = ""
         self._claims: dict[str, Claim] = {}
 
@@ -206,8 +266,15 @@ class Study:
         """Its name and its aliases."""
         return (self.name, *self.aliases)
 
+    def section(self, text: str | None) -> Callable[..., Callable[[Check], Check]]:
+        """`claim` for the claims under one heading: the first sentence of `text`, which may be the
+        docstring of the module that holds them: `claim = STUDY.section(__doc__)`."""
+        first = " ".join((text or "").split("\n\n")[0].split())
+        return partial(self.claim, section=first.partition(". ")[0].rstrip("."))
+
     def add(self, claim: Claim) -> Claim:
         """Register a claim; its id must be new and start with the study's name."""
+        check_kind("claim", claim, Claim, "a Claim")
         if not claim.id.startswith(f"{self.name}/"):
             raise ValueError(
                 f"the claim {claim.id!r} must have an id that begins {self.name + '/'!r}"
@@ -231,8 +298,13 @@ class Study:
         figure: Callable[[Results], Figure] | None = None,
         erratum: Erratum | None = None,
         kind: Kind = "theorem",
+        section: str = "",
+        uses: Sequence[str] = (),
     ) -> Callable[[Check], Check]:
         """Register a claim with its `check`, or without one decorate the function that checks it."""
+
+        if check is not None:
+            check_function("check", check)
 
         def register(function: Check) -> Check:
             self.add(
@@ -248,6 +320,8 @@ class Study:
                     figure=figure,
                     erratum=erratum,
                     kind=kind,
+                    section=section,
+                    uses=tuple(uses),
                 )
             )
             return function

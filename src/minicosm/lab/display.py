@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from minicosm.lab.formatting import number, seconds
+from minicosm.lab.mathematics import plain
 
 if TYPE_CHECKING:
     from minicosm.lab.audit import Audited
@@ -112,7 +113,7 @@ def width_of(ids: Sequence[str], width: int) -> int:
 
 def _remark(item: Checked, outcome: Outcome) -> str:
     """What is to be said of a verdict below the table."""
-    remark = outcome.remark if outcome.verdict != "holds" else ""
+    remark = plain(outcome.remark) if outcome.verdict != "holds" else ""
     if item.as_registered:
         return remark
     found = f"{outcome.verdict}, registered as {item.claim.expected} (!)."
@@ -137,7 +138,7 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
         table.add_row(
             escape(item.claim.id) + note,
             f"[{COLOURS[state]}]{state}{mark}[/]",
-            escape("\n".join(f"{name} {number(value)}" for name, value in numbers)),
+            escape("\n".join(f"{plain(name)} {number(value)}" for name, value in numbers)),
         )
     console.print(table)
     console.print()
@@ -187,3 +188,31 @@ def print_audit(console: Console, audited: Sequence[Audited]) -> None:
         f"{sum(sum(a.turned.values()) for a in audited)} of {sum(sum(a.tried.values()) for a in audited)} "
         "corruptions."
     )
+
+
+def print_agreement(console: Console, pairs: Sequence[tuple[Checked, Checked]]) -> int:
+    """For every claim the numbers that agree with its reference result, and those that do not; the
+    exit code: 0 if all agree, 1 if one does not, 3 if a claim has no verdict now."""
+    from minicosm.lab.reproduce import agreement
+
+    code = 0
+    for kept, new in pairs:
+        if new.outcome is None or kept.outcome is None:
+            sentence = new.error.sentence if new.error else "no verdict"
+            console.print(f"{new.claim.id}: {sentence}", style="magenta", markup=False)
+            code = 3
+            continue
+        compared = agreement(new.outcome, kept.outcome)
+        same = sum(agrees for *_, agrees in compared)
+        colour = "green" if same == len(compared) else "red"
+        console.print(
+            f"{escape(new.claim.id)}: [{colour}]{same} of {len(compared)} numbers agree[/] "
+            f"with {escape(kept.date)} ({seconds(new.seconds)}, then {seconds(kept.seconds)})"
+        )
+        for name, before, now, agrees in compared:
+            if not agrees:
+                console.print(
+                    f"  {name}: {number(now)}; it was {number(before)}", markup=False, style="red"
+                )
+                code = max(code, 1)
+    return code

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from minicosm.lab.checking import check_count, check_number, shown
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,15 @@ class Estimate:
     high: float
     count: int
 
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):
+            check_number(name, getattr(self, name), lambda _: True, "a number")
+        check_count("count", self.count)
+        if self.low > self.high:
+            raise ValueError(
+                f"low is {self.low} and high is {self.high}; low must not be above high"
+            )
+
     @classmethod
     def of(cls, samples: Any, level: float = 0.95) -> Estimate:
         """Mean of a 1-D sample with its Student-t interval: mean ± t_{n-1} s / sqrt(n).
@@ -26,11 +40,8 @@ class Estimate:
         """
         import numpy as np
 
-        sample = np.asarray(samples, dtype=np.float64)
-        if sample.ndim != 1:
-            raise ValueError(f"samples has shape {sample.shape}; a 1-D sample is needed")
-        if not 0 < level < 1:
-            raise ValueError(f"level is {level}; it must lie strictly between 0 and 1")
+        sample = _sample("samples", samples)
+        check_number("level", level, lambda x: 0 < x < 1, "strictly between 0 and 1")
         n = sample.size
         if n < 2:
             return cls(float(sample[0]) if n else nan, -inf, inf, n)
@@ -43,20 +54,22 @@ class Estimate:
 
 def percent(values: Iterable[float]) -> Estimate:
     """The mean of shares, in per cent, with its 95% interval."""
-    return Estimate.of([100 * value for value in values])
+    return Estimate.of(100 * _sample("values", values))
 
 
 def paired(first: Iterable[float], second: Iterable[float]) -> Estimate:
     """The mean of `first - second`, pair by pair, in points, with its 95% interval."""
-    return percent(a - b for a, b in zip(first, second, strict=True))
+    a, b = _sample("first", first), _sample("second", second)
+    if len(a) != len(b):
+        raise ValueError(f"first has {len(a)} values and second has {len(b)}; pairs are needed")
+    return percent(a - b)
 
 
 def unpaired(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """The difference of two means, in points, with Welch's 95% interval."""
-    import numpy as np
     from scipy.special import stdtrit
 
-    a, b = (100 * np.asarray(sample, float) for sample in (first, second))
+    a, b = 100 * _sample("first", first), 100 * _sample("second", second)
     count = len(a) + len(b)
     if not len(a) or not len(b):
         return Estimate(nan, -inf, inf, count)
@@ -72,3 +85,22 @@ def unpaired(first: Sequence[float], second: Sequence[float]) -> Estimate:
     )
     half = float(stdtrit(degrees, 0.975)) * sqrt(total)
     return Estimate(difference, difference - half, difference + half, count)
+
+
+def _sample(name: str, values: Any) -> np.ndarray:
+    """Values as a 1-D array of floats; None, a number that is missing, is NaN."""
+    import numpy as np
+
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} is {shown(values)}; a 1-D sample of numbers is needed")
+    values = values if hasattr(values, "dtype") else list(values)
+    try:
+        array = np.asarray(values)
+        if array.dtype == object:
+            array = np.asarray([nan if value is None else value for value in values])
+    except (ValueError, TypeError, OverflowError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf" or array.ndim != 1:
+        what = f"has shape {array.shape} and dtype {array.dtype}"
+        raise ValueError(f"{name} {what}; a 1-D sample of numbers is needed")
+    return array.astype(np.float64)

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import multiprocessing as mp
 import multiprocessing.connection
+import multiprocessing.resource_tracker
 import os
 import signal
 import sys
@@ -137,6 +138,8 @@ class Worker:
         context = mp.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, cores, limit), daemon=True)
+        # Started with the first process, it would take the block of Ctrl-C away from that one.
+        multiprocessing.resource_tracker.ensure_running()
         with _without_ctrl_c():
             process.start()
         theirs.close()

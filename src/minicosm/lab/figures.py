@@ -12,6 +12,8 @@ import re
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from minicosm.lab.checking import check_kind, check_number, check_text
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -70,13 +72,18 @@ def figure(width: float = 7.0, height: float = 3.6) -> Figure:
     """An empty figure of the given size in inches, laid out so that nothing overlaps."""
     from matplotlib.figure import Figure
 
+    for name, size in (("width", width), ("height", height)):
+        check_number(name, size, lambda x: 0 < x <= 100, "a positive number of at most 100 inches")
     return Figure(figsize=(width, height), layout="constrained", facecolor="none")
 
 
 def to_svg(fig: Figure, name: str = "figure") -> str:
     """An `<svg>` element to put into a page; `name` keeps its ids apart from other figures'."""
     from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
+    check_kind("fig", fig, Figure, "a figure, such as lab.figure() makes")
+    check_text("name", name)
     buffer = io.StringIO()
     with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})

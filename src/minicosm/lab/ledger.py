@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import isnan
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from minicosm.lab.checking import check_kind, check_mapping, check_text, check_texts, shown
 from minicosm.lab.claims import Outcome, Results, Table, TrialResult
 from minicosm.lab.verdicts import all_of, least, worst
 
@@ -49,6 +50,8 @@ class Ledger:
 
     def add(self, statement: Statement, name: str = "", **more: Any) -> None:
         """Write down what a theorem came to on one world, under its name or another one."""
+        check_kind("statement", statement, Statement, "what a theorem's function returns")
+        check_text("name", name)
         row: dict[str, Any] = {"applies": statement.applies, "holds": statement.holds}
         row |= {n: v for n in ("error", "slack") if (v := getattr(statement, n)) is not None}
         row["tolerance"] = statement.tolerance
@@ -57,10 +60,14 @@ class Ledger:
 
     def measure(self, what: str, /, **numbers: Any) -> None:
         """Write down numbers that are no statement: one row under the name of what was measured."""
+        check_text("what", what)
         self._rows.setdefault(what, []).append(numbers)
 
     def picture(self, **arrays: np.ndarray) -> None:
         """Arrays for figures."""
+        for name, array in arrays.items():
+            if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+                raise TypeError(f"{name} is {shown(array)}; a picture is made of arrays")
         self._arrays |= arrays
 
     def result(self) -> TrialResult:
@@ -84,10 +91,15 @@ class Rows(Mapping[str, list[Any]]):
     """The columns of one name; a column that is not there is an error that lists those that are."""
 
     def __init__(self, name: str, columns: Mapping[str, list[Any]]) -> None:
+        check_text("name", name)
+        check_mapping("columns", columns)
+        for column in columns.values():
+            check_kind("one of the columns", column, (list, tuple), "a list")
         self.name = name
         self._columns = columns
 
     def __getitem__(self, column: str) -> list[Any]:
+        check_text("column", column)
         if column not in self._columns:
             known = ", ".join(self._columns)
             raise LookupError(f"{self.name!r} has no column {column!r}; it has {known}")
@@ -110,6 +122,11 @@ class Rows(Mapping[str, list[Any]]):
 
 def rows(results: Results, name: str, trial: str = SUITE) -> Rows:
     """What a suite wrote down under a name; an unknown one is an error that lists the known."""
+    check_mapping("results", results)
+    check_text("name", name)
+    check_text("trial", trial)
+    if trial not in results:
+        raise LookupError(f"there is no trial {trial!r}; the results have {', '.join(results)}")
     known = results[trial].numbers
     if name not in known:
         raise LookupError(
@@ -126,6 +143,10 @@ def holds(*names: str, trial: str = SUITE) -> Callable[[Results], Outcome]:
     slack, in how many worlds, and the sums of the columns that count (cases, labels); of several
     statements a table has them one by one.
     """
+    check_texts("names", names)
+    check_text("trial", trial)
+    if not names:
+        raise ValueError("no names are given; a check needs the name of a statement")
 
     def check(results: Results) -> Outcome:
         parts = {name: _judged(rows(results, name, trial)) for name in names}
@@ -149,6 +170,8 @@ def holds(*names: str, trial: str = SUITE) -> Callable[[Results], Outcome]:
 def refuted(name: str, trial: str = SUITE) -> Callable[[Results], Outcome]:
     """A check of a printed statement: fails iff there is a world that meets its conditions, where it does
     not hold by a number that is not NaN. Otherwise it holds, or NaN leaves it undecided."""
+    check_text("name", name)
+    check_text("trial", trial)
 
     def check(results: Results) -> Outcome:
         found = rows(results, name, trial)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_type_hints
 
+from minicosm.lab.checking import check_function, check_mapping, shown
 from minicosm.lab.claims import ProfileName, Trial
 
 Plan = Callable[[Any], Mapping[str, Trial]]
@@ -32,6 +33,14 @@ def sized(
 
             return {"suite": Trial(head.run, config)}
     """
+    if (
+        not isinstance(config, type)
+        or not is_dataclass(config)
+        or "seed" not in (f.name for f in fields(config))
+    ):
+        raise TypeError(f"config is {shown(config)}; it must be a dataclass with a field seed")
+    for name, mapping in (("smoke", smoke), ("laptop", laptop), ("paper", paper)):
+        check_mapping(name, mapping)
     sizes: dict[ProfileName, Mapping[str, Any]] = {"smoke": smoke, "laptop": laptop, "paper": paper}
     hints = get_type_hints(config)
     known = {f.name: f for f in fields(config)}
@@ -41,6 +50,8 @@ def sized(
                 raise TypeError(
                     f"profile {profile} sets {name!r}; {config.__name__} has {', '.join(known)}"
                 )
+
+    make: Callable[..., Any] = config
 
     def default(name: str) -> Any:
         if name in laptop:
@@ -67,9 +78,11 @@ def sized(
     ]
 
     def decorate(plan: Plan) -> Trials:
+        check_function("plan", plan)
+
         @wraps(plan)
         def trials(profile: ProfileName, seed: int, **given: Any) -> Mapping[str, Trial]:
-            return plan(config(seed=seed, **{**sizes[profile], **given}))
+            return plan(make(seed=seed, **{**sizes[profile], **given}))
 
         trials.__signature__ = inspect.Signature([*start, *options])  # type: ignore[attr-defined]
         return trials

@@ -1,40 +1,65 @@
-"""The lab book: one self-contained HTML file with every claim, its verdict, numbers and figure."""
+"""The lab book: a small site of static pages, or one file, with every claim's verdict and figure.
+
+    index.html          what this is, counts of verdicts, the headline figure of every study
+    <study>.html        findings, the map of statements, and all claims with filters
+    errata.html         by class; and misprints
+    versions.html       versions and seeds
+    book.css, book.js, claims.js (what is searched)
+
+It needs no network and no server.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from minicosm.lab.catalogue import command
-from minicosm.lab.claims import ERRATUM_CLASSES, VERDICTS, Claim, LabError, ProfileName, Study
+from minicosm.lab.claims import ERRATUM_CLASSES, Claim, LabError, ProfileName, Study
 from minicosm.lab.estimates import Estimate
 from minicosm.lab.export import writable
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import interval, number, seconds
+from minicosm.lab.mathematics import html, inline, plain
+from minicosm.lab.reference import Reference
 from minicosm.lab.run import Checked, recall
+from minicosm.lab.statement_map import Box, draw
 from minicosm.lab.store import Store, versions
 
-TEMPLATE = "lab_book.html.j2"
+PAGES = Path(__file__).parent / "book"
+STATES = {
+    "holds": "holds",
+    "fails": "fails",
+    "refuted": "fails as printed",
+    "undecided": "undecided",
+    "error": "error",
+    "unchecked": "not checked",
+}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A claim in the book: its last verdict at the profile, if there is one.
+    """A claim in the book: its last verdict at the profile, or else its reference result, if any.
 
-    `stale` says that the study's code has changed since the verdict.
+    `stale` says that the claim's code has changed since the verdict; `serves` are the ids of the
+    claims that stand on it; `address` is where it is in the book.
     """
 
     claim: Claim
     last: Checked | None
     stale: bool
     rerun: str
+    address: str
+    serves: tuple[str, ...] = ()
 
     @property
     def anchor(self) -> str:
@@ -42,15 +67,77 @@ class Entry:
 
     @property
     def state(self) -> str:
-        """`holds`, `fails`, `undecided`, or `unchecked`."""
-        return self.last.outcome.verdict if self.last and self.last.outcome else "unchecked"
+        """One of `STATES`; a printed statement that fails as registered is `refuted`."""
+        if self.last is None:
+            return "unchecked"
+        if self.last.outcome is None:
+            return "error"
+        expected = self.claim.erratum is not None and self.last.as_registered
+        return "refuted" if expected else self.last.outcome.verdict
 
     @property
-    def headline(self) -> list[tuple[str, Any]]:
-        """The first two numbers, for the front table."""
+    def differs(self) -> bool:
+        """Whether it came out otherwise than registered."""
+        return (
+            self.last is not None and self.last.outcome is not None and not self.last.as_registered
+        )
+
+    def figure(self, prefix: str) -> str:
+        """Its figure with ids of its own, because a page may show it twice."""
+        svg = (self.last and self.last.svg) or ""
+        return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
+
+    @property
+    def numbers(self) -> list[tuple[str, Any]]:
         if self.last is None or self.last.outcome is None:
             return []
-        return list(self.last.outcome.numbers.items())[:2]
+        return list(self.last.outcome.numbers.items())
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A study in the book; `address` is where it begins."""
+
+    study: Study
+    entries: Sequence[Entry]
+    address: str
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(entry.state for entry in self.entries)
+
+    @property
+    def as_registered(self) -> int:
+        return sum(entry.last.as_registered for entry in self.entries if entry.last)
+
+    @property
+    def findings(self) -> list[Entry]:
+        of = {entry.claim.id: entry for entry in self.entries}
+        return [of[claim] for claim in self.study.headlines if claim in of]
+
+    @property
+    def cover(self) -> Entry | None:
+        """The first finding, or else claim, that has a figure."""
+        drawn = [e for e in (*self.findings, *self.entries) if e.last and e.last.svg]
+        return drawn[0] if drawn else None
+
+    @property
+    def kinds(self) -> list[str]:
+        return list(dict.fromkeys(entry.claim.kind for entry in self.entries))
+
+    @property
+    def sections(self) -> dict[str, list[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.claim.section, []).append(entry)
+        return found
+
+    @property
+    def map(self) -> str:
+        boxes = [
+            Box(e.claim.id, plain(e.claim.title), f"#{e.anchor}", e.state) for e in self.entries
+        ]
+        return draw(boxes, {e.claim.id: e.claim.uses for e in self.entries if e.claim.uses})
 
 
 def anchor(claim_id: str) -> str:
@@ -58,38 +145,119 @@ def anchor(claim_id: str) -> str:
 
 
 def write_report(
-    store: Store, studies: Sequence[Study], profile: ProfileName, out: Path | str
-) -> None:
-    """Write the lab book of the last verdicts at a profile; it replaces `out` by one rename."""
-    out = writable(out)
-    page = render(store, studies, profile)
-    new = out.with_name(f".new-{uuid.uuid4().hex}")
+    store: Store,
+    studies: Sequence[Study],
+    profile: ProfileName,
+    out: Path | str,
+    reference: Reference | None = None,
+) -> Path:
+    """Write the lab book: one file if `out` ends in `.html`, else a folder of pages; the path to open.
+
+    Where the store has no verdict at the profile the reference result stands in, marked. A file is
+    replaced by one rename, and so is every page of a folder.
+    """
+    out = Path(out)
+    if out.suffix == ".html":
+        out = writable(out)
+        pages = render(store, studies, profile, reference, single=True)
+        _write(out, pages["single.html"])
+        return out
+    if out.exists() and not out.is_dir():
+        raise LabError(f"{out} is no folder; the lab book is one, or a file that ends in .html.")
+    pages = render(store, studies, profile, reference)
     try:
-        new.write_text(page, encoding="utf-8")
-        os.replace(new, out)
+        out.mkdir(parents=True, exist_ok=True)
+        for asset in ("book.css", "book.js"):
+            shutil.copyfile(PAGES / asset, out / asset)
     except OSError as error:
         raise LabError(f"cannot write the lab book {out}: {error.strerror or error}.") from error
-    finally:
-        if new.exists():
-            new.unlink()
+    for name, text in pages.items():
+        _write(out / name, text)
+    return out / "index.html"
 
 
-def render(store: Store, studies: Sequence[Study], profile: ProfileName) -> str:
-    """The HTML of the lab book."""
+def render(
+    store: Store,
+    studies: Sequence[Study],
+    profile: ProfileName,
+    reference: Reference | None = None,
+    single: bool = False,
+) -> dict[str, str]:
+    """The pages of the lab book by their names; with `single` one page, `single.html`."""
+    chapters = [
+        Chapter(
+            study,
+            _entries(store, study, profile, reference or Reference(), single),
+            f"#study-{study.name}" if single else f"{study.name}.html",
+        )
+        for study in studies
+    ]
+    entries = [entry for chapter in chapters for entry in chapter.entries]
+    checked = [entry.last for entry in entries if entry.last is not None]
+    errata = {
+        kind: found
+        for kind in ERRATUM_CLASSES
+        if (found := [e for e in entries if e.claim.erratum and e.claim.erratum.kind == kind])
+    }
+    misprints = [(study, study.misprints) for study in studies if study.misprints]
+    pages = [(chapter.study.name, chapter.address) for chapter in chapters]
+    if errata or misprints:
+        pages.append(("errata", "#errata" if single else "errata.html"))
+    pages.append(("versions", "#versions" if single else "versions.html"))
+    search = json.dumps([_searched(entry) for entry in entries], ensure_ascii=False)
+    search = search.replace("<", "\\u003c").replace("\u2028", "\\u2028")  # it stands in a script
+    known: dict[str, Any] = {
+        "chapters": chapters,
+        "errata": errata,
+        "misprints": misprints,
+        "by_id": {entry.claim.id: entry for entry in entries},
+        "counts": Counter(entry.state for entry in entries),
+        "states": tuple(STATES),
+        "names": STATES,
+        "total": len(entries),
+        "as_registered": sum(last.as_registered for last in checked),
+        "deviations": [entry for entry in entries if entry.differs],
+        "referenced": sum(last.reference is not None for last in checked),
+        "stale": sum(entry.stale for entry in entries),
+        "profile": profile,
+        "seeds": sorted({last.seed for last in checked}),
+        "environments": _environments(checked),
+        "versions": versions(),
+        "date": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
+        "pages": pages,
+        "home": "#top" if single else "index.html",
+        "single": single,
+        "search": search,
+    }
+    page = _templates()
+    if single:
+        return {"single.html": page("single", known)}
+    made = {"index.html": page("index", {**known, "here": ""})}
+    for chapter in chapters:
+        here = {**known, "chapter": chapter, "here": chapter.study.name}
+        made[f"{chapter.study.name}.html"] = page("study", here)
+    if errata or misprints:
+        made["errata.html"] = page("errata", {**known, "here": "errata"})
+    made["versions.html"] = page("versions", {**known, "here": "versions"})
+    made["claims.js"] = f"const CLAIMS = {search};\n"
+    return made
+
+
+def _templates() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    chapters = [(study, _entries(store, study, profile)) for study in studies]
-    entries = [entry for _, chapter in chapters for entry in chapter]
-    checked = [entry.last for entry in entries if entry.last is not None]
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(PAGES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["here"] = ""
     environment.filters |= {
-        "prose": prose,
+        "prose": html,
+        "line": inline,
+        "plain": plain,
         "number": number,
         "interval": interval,
         "seconds": seconds,
@@ -98,63 +266,65 @@ def render(store: Store, studies: Sequence[Study], profile: ProfileName) -> str:
         "estimate": lambda value: isinstance(value, Estimate),
         "words": lambda value: isinstance(value, str),
     }
-    return environment.get_template(TEMPLATE).render(
-        chapters=chapters,
-        errata={
-            kind: found
-            for kind in ERRATUM_CLASSES
-            if (found := [e for e in entries if e.claim.erratum and e.claim.erratum.kind == kind])
-        },
-        misprints=[(study, study.misprints) for study in studies if study.misprints],
-        by_id={entry.claim.id: entry for entry in entries},
-        counts=Counter(entry.state for entry in entries),
-        states=(*VERDICTS, "unchecked"),
-        total=len(entries),
-        as_registered=sum(last.as_registered for last in checked),
-        stale=sum(entry.stale for entry in entries),
-        profile=profile,
-        seeds=sorted({last.seed for last in checked}),
-        environments=_environments(checked),
-        versions=versions(),
-        date=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
-    )
+
+    def page(name: str, known: Mapping[str, Any]) -> str:
+        return environment.get_template(f"{name}.html.j2").render(**known).lstrip()
+
+    return page
 
 
-def _entries(store: Store, study: Study, profile: ProfileName) -> list[Entry]:
+def _searched(entry: Entry) -> dict[str, str]:
+    claim = entry.claim
+    return {
+        "id": claim.id,
+        "title": plain(claim.title),
+        "text": plain(f"{claim.statement} {claim.criterion} {claim.kind}"),
+        "source": claim.source,
+        "state": entry.state,
+        "address": entry.address,
+    }
+
+
+def _entries(
+    store: Store, study: Study, profile: ProfileName, reference: Reference, single: bool
+) -> list[Entry]:
     code = Fingerprints()
+    serves: dict[str, list[str]] = {}
+    for claim in study.claims:
+        for below in claim.uses:
+            serves.setdefault(below, []).append(claim.id)
     entries = []
     for claim in study.claims:
-        last = recall(store, study, claim, profile)
-        rerun = command(
-            study, claim, profile, last.seed if last else 0, last.options if last else {}
-        )
+        last = recall(store, study, claim, profile) or reference.recall(study, claim)
+        where = (last.profile, last.seed, last.options) if last else (profile, 0, {})
         stale = last is not None and last.code_version != code.of_claim(claim)
-        entries.append(Entry(claim, last, stale, rerun))
+        page = "" if single else f"{study.name}.html"
+        entries.append(
+            Entry(
+                claim,
+                last,
+                stale,
+                command(study, claim, *where),
+                f"{page}#{anchor(claim.id)}",
+                tuple(serves.get(claim.id, ())),
+            )
+        )
     return entries
+
+
+def _write(out: Path, text: str) -> None:
+    new = out.with_name(f".new-{uuid.uuid4().hex}")
+    try:
+        new.write_text(text, encoding="utf-8")
+        os.replace(new, out)
+    except OSError as error:
+        raise LabError(f"cannot write the lab book {out}: {error.strerror or error}.") from error
+    finally:
+        if new.exists():
+            new.unlink()
 
 
 def _environments(checked: Sequence[Checked]) -> list[tuple[dict[str, str], int]]:
     """The distinct sets of versions that verdicts were made with, and how many with each."""
     found = Counter(tuple(last.versions.items()) for last in checked)
     return [(dict(items), count) for items, count in found.most_common()]
-
-
-def prose(text: str) -> Any:
-    """Plain text with `code`, *emphasis*, **strong** and blank lines, as safe HTML."""
-    from markupsafe import Markup, escape
-
-    paragraphs = re.split(r"\n\s*\n", text.strip())
-    return Markup("").join(Markup(f"<p>{_inline(str(escape(p)))}</p>") for p in paragraphs)
-
-
-def _inline(escaped: str) -> str:
-    pieces = re.split(r"(`[^`]+`)", escaped)
-    for i, piece in enumerate(pieces):
-        if i % 2:
-            pieces[i] = f"<code>{piece[1:-1]}</code>"
-        else:
-            piece = re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<strong>\1</strong>", piece)
-            pieces[i] = re.sub(
-                r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])", r"<em>\1</em>", piece
-            )
-    return "".join(pieces)

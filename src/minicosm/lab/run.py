@@ -7,9 +7,27 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
-from minicosm.lab.claims import DIGITS, Claim, LabError, Outcome, ProfileName, Study, Table, Trial
+from minicosm.lab.checking import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_kind,
+    check_mapping,
+    shown,
+)
+from minicosm.lab.claims import (
+    DIGITS,
+    PROFILES,
+    Claim,
+    LabError,
+    Outcome,
+    ProfileName,
+    Study,
+    Table,
+    Trial,
+)
 from minicosm.lab.display import Display
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import ExecutorName, Failure, Job, execute
@@ -26,8 +44,8 @@ class Checked:
     """A claim after a run: its outcome, or the sentence that says why it has none.
 
     `seconds` is what its trials took when they ran, plus the check; `trials` maps the
-    claim's names of its trials to their addresses;
-    `options` are those of the claim's options that were given, as they were written.
+    claim's names of its trials to their addresses; `options` are those of the claim's options that
+    were given, as they were written; `reference` says commit and machine of a reference result.
     """
 
     study: Study
@@ -44,6 +62,7 @@ class Checked:
     svg: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     audit: Mapping[str, Any] | None = None
+    reference: Mapping[str, str] | None = None
 
     @property
     def note(self) -> str:
@@ -84,41 +103,67 @@ class Checked:
 
 
 def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Checked | None:
-    """The last verdict of a claim at a profile, as it was when it was checked."""
+    """A claim at a profile as it was when it was last checked: its outcome, or its error."""
+    check_kind("store", store, Store, "a Store")
+    check_kind("study", study, Study, "a Study")
+    check_kind("claim", claim, Claim, "a Claim")
     found = store.load_verdict(profile, claim.id)
     if found is None:
         return None
-    record, svg = found
     try:
-        tables = tuple(
-            Table(
-                t["title"],
-                tuple(t["columns"]),
-                tuple(map(tuple, t["rows"])),
-                t["note"],
-                t.get("digits", DIGITS),  # verdicts of older versions have none
-            )
-            for t in record["tables"]
-        )
-        return Checked(
-            study=study,
-            claim=claim,
-            profile=profile,
-            seed=record["seed"],
-            outcome=Outcome(record["verdict"], record["numbers"], tables, record["remark"]),
-            error=Failure(record["error"]) if record["error"] else None,
-            seconds=record["seconds"],
-            trials=record["trials"],
-            code_version=record["code_version"],
-            date=record["date"],
-            versions=record["versions"],
-            svg=svg,
-            options=record.get("options", {}),
-            audit=record.get("audit"),
-        )
+        return recalled(study, claim, profile, *found)
     except (KeyError, TypeError, ValueError):
         store.warn(f"the verdict of {claim.id} is from another version of the lab; check it again.")
         return None
+
+
+def _check_selection(selection: Any) -> None:
+    """Raise unless it is a list of pairs of a study and a claim."""
+    pairs = isinstance(selection, list | tuple) and all(
+        isinstance(pair, tuple)
+        and len(pair) == 2
+        and isinstance(pair[0], Study)
+        and isinstance(pair[1], Claim)
+        for pair in selection
+    )
+    if not pairs:
+        raise TypeError(
+            f"selection is {shown(selection)}; it must be a list of pairs of a Study and a Claim"
+        )
+
+
+def recalled(
+    study: Study, claim: Claim, profile: ProfileName, record: Mapping[str, Any], svg: str | None
+) -> Checked:
+    """A claim after a run, from what is kept of it; raises where that is of another version."""
+    tables = tuple(
+        Table(
+            t["title"],
+            tuple(t["columns"]),
+            tuple(map(tuple, t["rows"])),
+            t["note"],
+            t.get("digits", DIGITS),  # verdicts of older versions have none
+        )
+        for t in record["tables"]
+    )
+    return Checked(
+        study=study,
+        claim=claim,
+        profile=profile,
+        seed=record["seed"],
+        outcome=None
+        if record["error"]
+        else Outcome(record["verdict"], record["numbers"], tables, record["remark"]),
+        error=Failure(record["error"]) if record["error"] else None,
+        seconds=record["seconds"],
+        trials=record["trials"],
+        code_version=record["code_version"],
+        date=record["date"],
+        versions=record["versions"],
+        svg=svg,
+        options=record.get("options", {}),
+        audit=record.get("audit"),
+    )
 
 
 def check(
@@ -141,6 +186,17 @@ def check(
     Each of the `options` is given, as text, to the claims whose `trials` have a keyword-only
     parameter of that name; a value that `trials` refuses by a `ValueError` is a `LabError`.
     """
+    _check_selection(selection)
+    check_choice("profile", profile, PROFILES)
+    check_count("seed", seed)
+    check_kind("store", store, Store, "a Store")
+    if display is not None:
+        check_kind("display", display, Display, "a Display")
+    check_choice("executor", executor, get_args(ExecutorName))
+    check_flag("force", force)
+    check_mapping("options", options)
+    if jobs is not None:
+        check_count("jobs", jobs, least=-(2**31))
     values = assign([claim for _, claim in selection], options)
     if jobs is not None and jobs < 1:
         raise LabError(f"jobs is {jobs}; it must be at least 1.")
@@ -194,8 +250,15 @@ def check(
     with display.claims(len(selection)):
         for (study, claim), planned, given in zip(selection, plans, values, strict=True):
             base = Checked(study, claim, profile, seed, None, code_version=code.of_claim(claim))
-            base = replace(base, options={name: options[name] for name in given})
-            checked.append(_judge(base, planned, kept, failures, store))
+            base = replace(
+                base,
+                options={name: options[name] for name in given},
+                date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+                versions=versions(),
+            )
+            judged = _judge(base, planned, kept, failures, store)
+            store.save_verdict(profile, claim.id, judged.record(), judged.svg)
+            checked.append(judged)
     return checked
 
 
@@ -216,8 +279,8 @@ def _judge(
     failures: Mapping[str, Failure],
     store: Store,
 ) -> Checked:
-    """Evaluate a claim's check and figure and save its verdict. One that raises is an error of the
-    program: then there is no verdict, and none is stored."""
+    """Evaluate a claim's check and figure. One that raises is an error of the program: then there is
+    no verdict, and the sentence stands in its place."""
     if isinstance(planned, Failure):
         return replace(
             base, error=Failure(f"its list of trials: {planned.sentence}", planned.trace)
@@ -251,14 +314,5 @@ def _judge(
             failure = Failure(f"its figure: {failure.sentence}", failure.trace)
             return replace(base, error=failure, trials=plan)
     took = time.perf_counter() - start + sum(kept[key].seconds for key in set(plan.values()))
-    checked = replace(
-        base,
-        outcome=replace(outcome, numbers=numbers),
-        seconds=took,
-        trials=plan,
-        date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        versions=versions(),
-        svg=svg,
-    )
-    store.save_verdict(base.profile, claim.id, checked.record(), svg)
-    return checked
+    outcome = replace(outcome, numbers=numbers)
+    return replace(base, outcome=outcome, seconds=took, trials=plan, svg=svg)

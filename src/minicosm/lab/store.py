@@ -13,9 +13,8 @@ numbers are read without pickle.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -25,21 +24,39 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minicosm.lab.claims import LabError, ProfileName, Trial, TrialResult
+from minicosm.lab.checking import (
+    check_choice,
+    check_flag,
+    check_function,
+    check_kind,
+    check_mapping,
+    check_number,
+    check_text,
+    shown,
+)
+from minicosm.lab.claims import PROFILES, LabError, ProfileName, Trial, TrialResult
 from minicosm.lab.encoding import canonical, decode, encode
+from minicosm.lab.files import (
+    NEW,
+    Corrupt,
+    read_arrays,
+    sealed,
+    sha256,
+    sync,
+    unsealed,
+    write,
+    write_arrays,
+    write_atomically,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
-NEW = ".new-"  # the prefix of whatever is still being written
 LEFTOVER_SECONDS = 24 * 3600.0
-
-
-class Corrupt(Exception):
-    """A stored file that is not what was written; says how."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +109,15 @@ def address(study: str, code_version: str, trial: Trial) -> str:
         "function": f"{function.__module__}.{name}",
         "config": config,
     }
-    return f"{_sha256(canonical(identity).encode())}-{name}"
+    return f"{sha256(canonical(identity).encode())}-{name}"
 
 
 class Store:
     """A folder of trials and verdicts. Reading makes nothing; `prepare` it before writing."""
 
     def __init__(self, path: Path | str, warn: Callable[[str], None] = to_stderr) -> None:
+        check_kind("path", path, (str, os.PathLike), "the path of a folder")
+        check_function("warn", warn)
         self.path = Path(path)
         self.warn = warn
         with self._clearly("use"):
@@ -127,6 +146,14 @@ class Store:
                 self._set_aside(folder, f"{problem}; the trial will be computed again")
                 return None
 
+    def record(self, trial_address: str) -> Mapping[str, Any]:
+        """Of a stored trial what `load` leaves out: function, config, versions."""
+        with self._clearly("read"):
+            try:
+                return unsealed(self._folder(trial_address) / "result.json")
+            except (FileNotFoundError, Corrupt):
+                raise LabError(f"the store {self.path} has no trial {trial_address}.") from None
+
     def save(
         self,
         trial_address: str,
@@ -139,6 +166,10 @@ class Store:
 
         Once the trial is there, its work folder is removed.
         """
+        check_kind("trial", trial, Trial, "a Trial")
+        check_kind("result", result, TrialResult, "a TrialResult")
+        check_number("seconds", seconds, lambda x: 0 <= x < inf, "a number of at least 0")
+        check_flag("replace", replace)
         folder = self._folder(trial_address)
         new = folder.with_name(f"{NEW}{uuid.uuid4().hex}")
         with self._clearly("write to"):
@@ -151,12 +182,12 @@ class Store:
                     "function": f"{trial.run.__module__}.{trial.run.__qualname__}",
                     "config": encode(trial.config),
                     "numbers": encode(result.numbers),
-                    "arrays": _sha256(arrays.read_bytes()),
+                    "arrays": sha256(arrays.read_bytes()),
                     "seconds": seconds,
                     "versions": versions(),
                 }
-                _write(new / "result.json", _sealed(record))
-                _sync(new)
+                write(new / "result.json", sealed(record))
+                sync(new)
                 if replace and folder.exists():
                     _discard(folder)
                 try:
@@ -164,7 +195,7 @@ class Store:
                 except OSError:
                     if not folder.exists():  # if it does, another process was faster
                         raise
-                _sync(folder.parent)
+                sync(folder.parent)
             finally:
                 shutil.rmtree(new, ignore_errors=True)
         with contextlib.suppress(OSError):
@@ -172,21 +203,25 @@ class Store:
 
     def work(self, trial_address: str) -> Path:
         """Where a trial may keep its checkpoints; the path is absolute and nothing is made."""
+        _check_address(trial_address)
         return (self.path / "work" / trial_address).absolute()
 
     def save_verdict(
         self, profile: ProfileName, claim: str, record: Mapping[str, Any], svg: str | None
     ) -> None:
         """Write a claim's verdict and figure; the last writer wins."""
+        check_mapping("record", record)
+        if svg is not None:
+            check_text("svg", svg)
         with self._clearly("write to"):
             path, figure = self._verdict(profile, claim)
             path.parent.mkdir(parents=True, exist_ok=True)
             if svg is None:
                 figure.unlink(missing_ok=True)
             else:
-                _write_atomically(figure, svg)
-            seal = None if svg is None else _sha256(svg.encode())
-            _write_atomically(path, _sealed(encode({**record, "svg": seal})))
+                write_atomically(figure, svg)
+            seal = None if svg is None else sha256(svg.encode())
+            write_atomically(path, sealed(encode({**record, "svg": seal})))
 
     def load_verdict(
         self, profile: ProfileName, claim: str
@@ -195,7 +230,7 @@ class Store:
         path, figure = self._verdict(profile, claim)
         with self._clearly("read"):
             try:
-                record = decode(_unsealed(path))
+                record = decode(unsealed(path))
                 if not isinstance(record, dict):
                     raise Corrupt(f"its {path.name} is of another version")
             except FileNotFoundError:
@@ -208,18 +243,36 @@ class Store:
             except (FileNotFoundError, UnicodeDecodeError):
                 svg = None
             seal = record.pop("svg", None)
-            if svg is not None and seal != _sha256(svg.encode()):
+            if svg is not None and seal != sha256(svg.encode()):
                 self.warn(
                     f"the figure {figure} is not the one that was drawn; check the claim again."
                 )
                 svg = None
             return record, svg
 
+    def errors(self) -> dict[str, dict[ProfileName, str]]:
+        """The sentence of every claim whose last check at a profile ended in an error."""
+        found: dict[str, dict[ProfileName, str]] = {}
+        with self._clearly("read"):
+            for path in sorted((self.path / "verdicts").glob("*/*.json")):
+                try:
+                    if b'"verdict": null' not in path.read_bytes():  # `list` is to be immediate
+                        continue
+                    record = decode(unsealed(path))
+                    if record["error"]:
+                        found.setdefault(record["claim"], {})[record["profile"]] = record["error"]
+                except (FileNotFoundError, Corrupt, KeyError, TypeError):
+                    continue  # whoever asks for this claim is told
+        return found
+
     def _folder(self, trial_address: str) -> Path:
+        _check_address(trial_address)
         digest, _, name = trial_address.partition("-")
         return self.path / "trials" / f"{digest[:16]}-{name}"
 
     def _verdict(self, profile: ProfileName, claim: str) -> tuple[Path, Path]:
+        check_choice("profile", profile, PROFILES)
+        check_text("claim", claim)
         folder, name = self.path / "verdicts" / profile, claim.replace("/", "__")
         return folder / f"{name}.json", folder / f"{name}.svg"
 
@@ -227,7 +280,7 @@ class Store:
         if not folder.exists():
             raise FileNotFoundError(folder)
         try:
-            record = _unsealed(folder / "result.json")
+            record = unsealed(folder / "result.json")
             if record["address"] != trial_address:
                 raise Corrupt("it holds another trial")
             arrays = (folder / "arrays.npz").read_bytes()
@@ -236,7 +289,7 @@ class Store:
             raise Corrupt(f"its file {missing} is missing") from None
         except (KeyError, TypeError):
             raise Corrupt("its result.json is of another version") from None
-        if _sha256(arrays) != record.get("arrays"):
+        if sha256(arrays) != record.get("arrays"):
             raise Corrupt("its arrays.npz has the wrong checksum")
         try:
             numbers, seconds = decode(record["numbers"]), float(record["seconds"])
@@ -258,6 +311,11 @@ class Store:
             with contextlib.suppress(OSError):
                 if time.time() - new.stat().st_mtime > LEFTOVER_SECONDS:
                     shutil.rmtree(new) if new.is_dir() else new.unlink()
+        for work in self.path.glob("work/*"):  # of whoever ran a trial that another had stored
+            with contextlib.suppress(OSError):
+                old = time.time() - work.stat().st_mtime > LEFTOVER_SECONDS
+                if old and self._folder(work.name).exists():
+                    _discard(work)
 
     @contextlib.contextmanager
     def _clearly(self, action: str) -> Iterator[None]:
@@ -267,6 +325,16 @@ class Store:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise LabError(f"cannot {action} the store {self.path}: {reason}.") from error
+
+
+def _check_address(trial_address: Any) -> None:
+    """Raise unless it is an address, which is also a file's name."""
+    if not isinstance(trial_address, str) or not re.fullmatch(
+        r"[0-9a-f]{16,}-[^/\0]+", trial_address
+    ):
+        raise ValueError(
+            f"trial_address is {shown(trial_address)}; it must be an address, as `address` makes them"
+        )
 
 
 def work_folder(path: Path, fresh: bool) -> Path:
@@ -283,73 +351,3 @@ def _discard(folder: Path) -> None:
     with contextlib.suppress(FileNotFoundError):  # another process was faster
         folder.rename(old)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write an `.npz` without pickle, byte for byte the same for the same arrays."""
-    import numpy as np
-
-    with path.open("wb") as file:
-        with zipfile.ZipFile(file, "w") as archive:
-            for name, array in arrays.items():
-                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                    np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    import numpy as np
-
-    with np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-def _sealed(record: Any) -> str:
-    seal = _sha256(canonical(record).encode())
-    return json.dumps({"sha256": seal, "record": record}, indent=1, allow_nan=False) + "\n"
-
-
-def _unsealed(path: Path) -> Any:
-    """The record of a sealed JSON file; `Corrupt` unless it is exactly what was written."""
-    data = path.read_bytes()
-    try:
-        sealed = json.loads(data.decode("utf-8"))
-        record, seal = sealed["record"], sealed["sha256"]
-        intact = _sha256(canonical(record).encode()) == seal
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise Corrupt(f"its {path.name} is not the JSON that was written") from None
-    if not intact:
-        raise Corrupt(f"its {path.name} has the wrong checksum")
-    return record
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    new = path.with_name(f"{NEW}{uuid.uuid4().hex}")
-    try:
-        _write(new, text)
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    """Flush a folder to disk, where the file system can do that for folders."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

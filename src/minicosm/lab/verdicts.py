@@ -8,28 +8,39 @@ outcome is undecided. `all_of` puts outcomes together: one that fails decides, t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isfinite, isnan, nan
+from math import inf, isfinite, isnan, nan
 from typing import Any
 
-from minicosm.lab.claims import Outcome, Table, Verdict
+from minicosm.lab.checking import (
+    as_number,
+    check_flag,
+    check_kind,
+    check_mapping,
+    check_number,
+    check_text,
+    finite_number,
+    shown,
+)
+from minicosm.lab.claims import Outcome, Table, Verdict, check_tables
 from minicosm.lab.estimates import Estimate
 
 Estimates = Estimate | Mapping[Any, Estimate]
 
 
-def _numbers(values: Any) -> list[float]:
+def _numbers(values: Any, name: str = "values") -> list[float]:
     """All values as floats, nested lists and arrays flattened; None is NaN."""
     if hasattr(values, "tolist"):
         values = values.tolist()
     if values is None:
         return [nan]
-    if isinstance(values, str):
-        raise TypeError(f"{values!r} is no number")
     if isinstance(values, Mapping):
         values = values.values()
-    if isinstance(values, Iterable):
-        return [number for value in values for number in _numbers(value)]
-    return [float(values)]
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+        return [number for value in values for number in _numbers(value, name)]
+    number = as_number(values)
+    if number is None:
+        raise TypeError(f"{shown(values)} is no number; {name} must be numbers, or lists of them")
+    return [number]
 
 
 def worst(values: Any) -> float:
@@ -43,37 +54,48 @@ def least(values: Any) -> float:
     return -worst([-number for number in _numbers(values)])
 
 
+def _asked(name: Any, values: Any, limit: Any, what: str = "limit") -> tuple[list[float], float]:
+    check_text("name", name)
+    return _numbers(values), check_number(what, limit, lambda x: not isnan(x), "a number")
+
+
 def _compared(name: str, number: float, empty: bool, holds: bool) -> Outcome:
     return Outcome("undecided" if empty else "holds" if holds else "fails", {name: number})
 
 
 def at_most(name: str, values: Any, limit: float) -> Outcome:
     """Holds iff every value is at most the limit; the number is the largest."""
+    values, limit = _asked(name, values, limit)
     number = worst(values)
-    return _compared(name, number, not _numbers(values), number <= limit)
+    return _compared(name, number, not values, number <= limit)
 
 
 def at_least(name: str, values: Any, limit: float) -> Outcome:
     """Holds iff every value is at least the limit; the number is the smallest."""
+    values, limit = _asked(name, values, limit)
     number = least(values)
-    return _compared(name, number, not _numbers(values), number >= limit)
+    return _compared(name, number, not values, number >= limit)
 
 
 def below(name: str, values: Any, limit: float) -> Outcome:
     """Holds iff every value is below the limit; the number is the largest."""
+    values, limit = _asked(name, values, limit)
     number = worst(values)
-    return _compared(name, number, not _numbers(values), number < limit)
+    return _compared(name, number, not values, number < limit)
 
 
 def above(name: str, values: Any, limit: float) -> Outcome:
     """Holds iff every value is above the limit; the number is the smallest."""
+    values, limit = _asked(name, values, limit)
     number = least(values)
-    return _compared(name, number, not _numbers(values), number > limit)
+    return _compared(name, number, not values, number > limit)
 
 
 def agrees(name: str, values: Any, wanted: Any, within: float) -> Outcome:
     """Holds iff every value is within `within` of its wanted one; the number is the largest distance."""
-    found, stated = _numbers(values), _numbers(wanted)
+    check_text("name", name)
+    found, stated = _numbers(values), _numbers(wanted, "wanted")
+    check_number("within", within, lambda x: 0 <= x < inf, "a finite number of at least 0")
     if len(found) != len(stated):
         raise ValueError(f"{name}: {len(found)} values are compared with {len(stated)} wanted ones")
     return at_most(name, [abs(a - b) for a, b in zip(found, stated, strict=True)], within)
@@ -81,7 +103,15 @@ def agrees(name: str, values: Any, wanted: Any, within: float) -> Outcome:
 
 def all_true(name: str, values: Iterable[Any], wanted: bool = True) -> Outcome:
     """Holds iff every truth value is as wanted; the numbers are how many are, and of how many."""
+    check_text("name", name)
+    check_flag("wanted", wanted)
+    values = values.tolist() if hasattr(values, "tolist") else values
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"values are {shown(values)}; they must be a list of truth values")
     truths = list(values)
+    for value in truths:
+        if value is not None and as_number(value) is None:
+            raise TypeError(f"values hold {shown(value)}; they must be True, False or None")
     right = sum(value is not None and value == wanted for value in truths)
     verdict: Verdict = "holds" if right == len(truths) else "fails"
     return Outcome(verdict if truths else "undecided", {name: right, f"{name}, of": len(truths)})
@@ -90,7 +120,7 @@ def all_true(name: str, values: Iterable[Any], wanted: bool = True) -> Outcome:
 def counterexample(name: str, values: Any, beyond: float) -> Outcome:
     """Of a printed statement: fails iff a value lies beyond the limit. NaN is no counterexample: where
     there is no better one it leaves the statement undecided."""
-    numbers = _numbers(values)
+    numbers, beyond = _asked(name, values, beyond, "beyond")
     proper = [number for number in numbers if not isnan(number)]
     if any(number > beyond for number in proper):
         return Outcome(
@@ -102,7 +132,7 @@ def counterexample(name: str, values: Any, beyond: float) -> Outcome:
 
 def all_above(name: str, estimates: Estimates, least: float = 0.0) -> Outcome:
     """Holds iff every interval lies above `least`; fails if one lies below; otherwise undecided."""
-    named = _named(name, estimates)
+    named, least = _named(name, estimates), finite_number("least", least)
     if any(e.high < least for e in named.values()):
         return Outcome("fails", named)
     return Outcome(
@@ -112,7 +142,7 @@ def all_above(name: str, estimates: Estimates, least: float = 0.0) -> Outcome:
 
 def all_below(name: str, estimates: Estimates, most: float = 0.0) -> Outcome:
     """Holds iff every interval lies below `most`; fails if one lies above; otherwise undecided."""
-    named = _named(name, estimates)
+    named, most = _named(name, estimates), finite_number("most", most)
     if any(e.low > most for e in named.values()):
         return Outcome("fails", named)
     return Outcome(
@@ -124,6 +154,8 @@ def all_within(name: str, estimates: Estimates, margin: float, around: float = 0
     """Equivalent within a margin: holds iff every interval lies inside `around` ± margin; fails if one
     lies outside; otherwise undecided."""
     named = _named(name, estimates)
+    check_number("margin", margin, lambda x: 0 < x < inf, "a positive finite number")
+    around = finite_number("around", around)
     low, high = around - margin, around + margin
     if any(e.low > high or e.high < low for e in named.values()):
         return Outcome("fails", named)
@@ -132,8 +164,12 @@ def all_within(name: str, estimates: Estimates, margin: float, around: float = 0
 
 
 def _named(name: str, estimates: Estimates) -> dict[str, Estimate]:
+    check_text("name", name)
     if isinstance(estimates, Estimate):
         return {name: estimates}
+    check_kind("estimates", estimates, Mapping, "an Estimate, or a dict of them")
+    for estimate in estimates.values():
+        check_kind("one of the estimates", estimate, Estimate, "an Estimate")
     return {f"{name}, {key}": estimate for key, estimate in estimates.items()}
 
 
@@ -147,6 +183,12 @@ def all_of(
 
     `numbers` and `tables` are shown beside those of the parts and decide nothing.
     """
+    for part in parts:
+        check_kind("one of the parts", part, Outcome, "an Outcome")
+    if numbers is not None:
+        check_mapping("numbers", numbers)
+    tables = check_tables(tables)
+    check_text("remark", remark)
     verdicts = [part.verdict for part in parts]
     verdict: Verdict = "holds" if verdicts and set(verdicts) == {"holds"} else "undecided"
     if "fails" in verdicts:
@@ -165,7 +207,9 @@ def all_of(
 
 def only_if(condition: bool, otherwise: str, outcome: Outcome) -> Outcome:
     """The outcome, or undecided with the remark `otherwise` where its condition is not met."""
-    if condition:
+    check_text("otherwise", otherwise)
+    check_kind("outcome", outcome, Outcome, "an Outcome")
+    if check_flag("condition", condition):
         return outcome
     remark = f"{otherwise} {outcome.remark}".strip()
     return Outcome("undecided", outcome.numbers, outcome.tables, remark)

@@ -12,7 +12,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from minicosm.worlds.arrays import AnyArray, check_count, check_kind, check_size
+from minicosm.worlds.arrays import (
+    AnyArray,
+    check_count,
+    check_kind,
+    check_size,
+    check_whole_numbers,
+)
+from minicosm.worlds.memories import check_place, check_step
 
 from .config import TransformerConfig
 from .layers import Attention
@@ -83,6 +90,9 @@ class CachedTransformer(eqx.Module):
         """The memory of a string of P tokens, read in one pass; up to rounding that of `begin` and P
         times `read`."""
         memory, (model, config) = self._empty(room), (self.model, self.model.config)
+        tokens = jnp.asarray(check_whole_numbers("tokens", tokens, 0, self.vocab - 1, (None,)))
+        if tokens.shape[0] > room:
+            raise ValueError(f"tokens are {tokens.shape[0]}; the memory has room for {room}")
         ids = jnp.concatenate([jnp.full(1, self.start, tokens.dtype), tokens])
         embedded = jnp.asarray(model.token_embedding)[ids]
         x, visible, _ = model._start(embedded, None, None)
@@ -137,10 +147,12 @@ class CachedTransformer(eqx.Module):
 
     def read(self, memory: CachedMemory, n: Int[Array, ""], token: Int[Array, ""]) -> CachedMemory:
         """The memory once `token` stands after the first n tokens."""
-        return self._read(memory, n + 1, token)
+        n, token = check_step(self._empty, memory, n, token, self.vocab)
+        return self._read(memory, n + 1, jnp.asarray(token))
 
     def law(self, memory: CachedMemory, n: Int[Array, ""]) -> Float[Array, " V"]:
         """Log-probabilities of the token after the first n."""
+        n = check_place(self._empty, memory, n)
         return jax.nn.log_softmax(_row(memory.logits, n))
 
     def _read(
@@ -189,7 +201,9 @@ class CachedTransformer(eqx.Module):
             waves = jnp.asarray(sinusoids(rows, config.width), x.dtype)
             x = x + model.position_scale * _row(waves, at)
         if model.position_direction is not None:
-            x = x + (at.astype(x.dtype) / config.max_length) * jnp.asarray(model.position_direction)
+            x = x + (jnp.asarray(at).astype(x.dtype) / config.max_length) * jnp.asarray(
+                model.position_direction
+            )
         return (x if model.embedding_norm is None else model.embedding_norm(config, x))[None]
 
 

@@ -1,1 +1,67 @@
-"""Real text and code: files in two languages, subwords, BLEU, and running a program that is judged."""
+"""Real text and code: files in two languages, subwords, BLEU, and running a program that is judged.
+
+Its modules are imported when a name is asked for: whoever only names a tokenizer does not wait for JAX.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .bleu_score import Bleu, bleu
+    from .code_cases import Case, read_case
+    from .code_runner import Limits, Outcome, judge, run, walls
+    from .parallel_text import ParallelText, Survey
+    from .subwords import (
+        HuggingFace,
+        SentencePiece,
+        Subwords,
+        load_subwords,
+        train_sentencepiece,
+    )
+    from .token_pairs import Bucket, Ragged, TokenPairs, buckets, encode
+
+_HOMES = {
+    "bleu_score": ("Bleu", "bleu"),
+    "code_cases": ("Case", "read_case"),
+    "code_runner": ("Limits", "Outcome", "judge", "run", "walls"),
+    "parallel_text": ("ParallelText", "Survey"),
+    "subwords": (
+        "HuggingFace",
+        "SentencePiece",
+        "Subwords",
+        "load_subwords",
+        "train_sentencepiece",
+    ),
+    "token_pairs": ("Bucket", "Ragged", "TokenPairs", "buckets", "encode"),
+}
+
+__all__ = [
+    "Bleu",
+    "Bucket",
+    "Case",
+    "HuggingFace",
+    "Limits",
+    "Outcome",
+    "ParallelText",
+    "Ragged",
+    "SentencePiece",
+    "Subwords",
+    "Survey",
+    "TokenPairs",
+    "bleu",
+    "buckets",
+    "encode",
+    "judge",
+    "load_subwords",
+    "read_case",
+    "run",
+    "train_sentencepiece",
+    "walls",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from .checks import check_kind, check_text
+
 LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.Load)
 LONGEST = 10_000  # characters of a line that are looked at
 UNREADABLE = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
@@ -19,6 +21,10 @@ class Case:
     arguments: tuple[Any, ...]
     expected: Any
 
+    def __post_init__(self) -> None:
+        check_text("name", self.name)
+        check_kind("arguments", self.arguments, tuple, "a tuple of literals")
+
 
 def read_case(line: str) -> Case | None:
     """The test case that a line states, or None if it is not exactly one of that form.
@@ -26,6 +32,7 @@ def read_case(line: str) -> Case | None:
     The line is parsed, never evaluated; arguments and expectation must be literals (numbers, texts,
     lists, tuples, sets, dicts).
     """
+    check_text("line", line)
     if len(line) > LONGEST or "\0" in line:
         return None
     try:

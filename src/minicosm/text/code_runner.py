@@ -43,6 +43,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from minicosm.text.checks import shown
 from minicosm.text.code_cases import LONGEST, UNREADABLE, Case, read_case
 
 __all__ = ["Case", "Limits", "Outcome", "Verdict", "judge", "read_case", "run", "walls"]
@@ -78,7 +79,9 @@ class Limits:
             value = getattr(self, name)
             good = isinstance(value, int | float) and not isinstance(value, bool)
             if not good or not 0 < value <= most:
-                raise ValueError(f"{name} is {value!r}; it must be a positive number up to {most}")
+                raise ValueError(
+                    f"{name} is {shown(value)}; it must be a positive number up to {most}"
+                )
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,8 @@ def judge(
     classes). "wrong", with the first other answer, if one differs; what `run` says if the code or a call
     does not end.
     """
+    if not isinstance(cases, list | tuple):
+        raise TypeError(f"cases is a {type(cases).__name__}; it must be a list of cases")
     if not cases:
         raise ValueError("cases is empty; there is nothing to judge")
     calls = tuple(_call(case) for case in cases)

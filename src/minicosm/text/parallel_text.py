@@ -6,6 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from .checks import check_count, check_path
+
 LONGEST_LINE = 10_000  # bytes; longer lines are broken files more often than sentences
 FATES = ("kept", "empty", "not UTF-8", "too long")
 
@@ -46,10 +48,9 @@ class ParallelText:
     longest_line: int = LONGEST_LINE
 
     def __post_init__(self) -> None:
-        if self.longest_line < 1:
-            raise ValueError(f"longest_line is {self.longest_line}; it must be at least 1 byte")
+        check_count("longest_line", self.longest_line)
         for side in ("source", "target"):
-            path = Path(getattr(self, side))
+            path = check_path(side, getattr(self, side))
             object.__setattr__(self, side, path)
             if not path.is_file():
                 what = "a folder" if path.is_dir() else "not there"

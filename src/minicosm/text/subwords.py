@@ -6,6 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from .checks import (
+    check_count,
+    check_kind,
+    check_path,
+    check_text,
+    check_texts,
+    check_token_lists,
+    shown,
+)
 from .parallel_text import ParallelText
 
 NEEDED = "{what} needs the package {package}: pip install 'minicosm[text]'"
@@ -28,27 +37,34 @@ class SentencePiece:
     """A SentencePiece model, given by the bytes of its file."""
 
     def __init__(self, model: bytes):
+        if not isinstance(model, bytes):
+            raise TypeError(
+                f"model is {shown(model)}; it must be the bytes of a SentencePiece file"
+            )
         processor = _sentencepiece().SentencePieceProcessor()
         try:
             processor.LoadFromSerializedProto(model)
             self.vocab = int(processor.get_piece_size())
         except (RuntimeError, TypeError):
-            raise ValueError("this is no SentencePiece model") from None
+            raise ValueError("the bytes of model are no SentencePiece model") from None
         if self.vocab < 1:
-            raise ValueError("this SentencePiece model has no pieces")
+            raise ValueError("the SentencePiece model has no pieces")
         self.model, self._processor = model, processor
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        check_texts("sentences", sentences)
         return self._processor.encode(list(sentences), num_threads=os.cpu_count() or 1)
 
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
-        return self._processor.decode([[int(t) for t in row] for row in tokens]) if tokens else []
+        rows = check_token_lists("tokens", tokens, self.vocab)
+        return self._processor.decode(rows) if rows else []
 
 
 class HuggingFace:
     """A tokenizer of the package `tokenizers`, given by its json text. Nothing is added or cut."""
 
     def __init__(self, text: str):
+        check_text("text", text)
         try:
             import tokenizers
         except ImportError:
@@ -64,20 +80,21 @@ class HuggingFace:
         self.vocab = int(self._tokenizer.get_vocab_size(with_added_tokens=True))
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        check_texts("sentences", sentences)
         found = self._tokenizer.encode_batch(list(sentences), add_special_tokens=False)
         return [one.ids for one in found]
 
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
-        return self._tokenizer.decode_batch([[int(t) for t in row] for row in tokens])
+        return self._tokenizer.decode_batch(check_token_lists("tokens", tokens, self.vocab))
 
 
 def load_subwords(path: str | Path) -> Subwords:
     """A SentencePiece file, which ends in .model, or a file of `tokenizers`, which ends in .json."""
-    path = Path(path)
+    path = check_path("path", path)
     if path.suffix not in (".model", ".json"):
         raise ValueError(
-            f"the tokenizer {path} ends in {path.suffix or 'nothing'}; it must be a SentencePiece "
-            ".model file or a .json file of the package tokenizers"
+            f"the path of the tokenizer {path} ends in {path.suffix or 'nothing'}; it must be that of a "
+            "SentencePiece .model file or a .json file of the package tokenizers"
         )
     if not path.is_file():
         raise ValueError(f"the tokenizer {path} is not there")
@@ -94,8 +111,12 @@ def train_sentencepiece(
 ) -> SentencePiece:
     """One vocabulary learned from both sides, by SentencePiece's unigram model. `coverage` is the share
     of characters that get pieces of their own (0.9995 for Chinese or Japanese)."""
-    if vocab < 2:
-        raise ValueError(f"vocab is {vocab}; a vocabulary needs at least 2 pieces")
+    check_kind("text", text, ParallelText, "a ParallelText")
+    check_count("vocab", vocab, least=2)
+    if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 < coverage <= 1:
+        raise ValueError(
+            f"coverage is {shown(coverage)}; it must be a share, above 0 and at most 1"
+        )
     spm, written = _sentencepiece(), io.BytesIO()
     spm.set_random_generator_seed(0)
     text.survey()  # the trainer itself would say less clearly what is wrong with the files

@@ -9,7 +9,14 @@ import numpy as np
 from jaxtyping import Int
 
 from minicosm.worlds import Translation
-from minicosm.worlds.arrays import check_count
+from minicosm.worlds.arrays import (
+    check_count,
+    check_flag,
+    check_kind,
+    check_size,
+    check_whole_numbers,
+    short,
+)
 
 from .parallel_text import ParallelText, batched
 from .subwords import Subwords
@@ -26,8 +33,13 @@ class Ragged(NamedTuple):
     @classmethod
     def of(cls, tokens: Any, lengths: Any) -> "Ragged":
         """Rows of these lengths cut from one sequence."""
-        starts = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.int64))])
-        return cls(np.array(tokens, np.int32), starts)
+        tokens = np.asarray(check_whole_numbers("tokens", tokens, -(2**31), 2**31 - 1, (None,)))
+        sizes = np.asarray(
+            check_whole_numbers("lengths", lengths, 0, len(tokens), (None,)), np.int64
+        )
+        if sizes.sum() != len(tokens):
+            raise ValueError(f"lengths add up to {sizes.sum()}; there are {len(tokens)} tokens")
+        return cls(np.array(tokens, np.int32), np.concatenate([[0], np.cumsum(sizes)]))
 
     @property
     def lengths(self) -> Int[np.ndarray, " rows"]:
@@ -35,6 +47,9 @@ class Ragged(NamedTuple):
 
     def padded(self, rows: Int[np.ndarray, " n"], width: int, pad: int) -> Int[np.ndarray, "n w"]:
         """These rows, `width` wide, with `pad` after their ends."""
+        rows = np.asarray(check_whole_numbers("rows", rows, 0, len(self.starts) - 2, (None,)))
+        check_size(f"{len(rows)} rows of width {width}", len(rows) * check_count("width", width))
+        pad = int(check_whole_numbers("pad", pad, -(2**31), 2**31 - 1, ()))
         place = np.arange(width)
         inside = place < self.lengths[rows][:, None]
         at = np.where(inside, self.starts[rows][:, None] + place, 0)
@@ -52,6 +67,16 @@ class TokenPairs:
     empty: int  # pairs with a side that has no token at all: skipped
     references: tuple[str, ...]  # the targets as text, to test
 
+    def __post_init__(self) -> None:
+        for name in ("source", "target"):
+            check_kind(name, getattr(self, name), Ragged, "rows of tokens, as Ragged.of makes")
+        if len(self.source.starts) != len(self.target.starts):
+            raise ValueError("source and target have different numbers of rows; pairs are needed")
+        check_count("vocab", self.vocab)
+        check_count("longer", self.longer, least=0)
+        check_count("empty", self.empty, least=0)
+        check_kind("references", self.references, tuple, "a tuple of texts")
+
     def __len__(self) -> int:
         return len(self.source.starts) - 1
 
@@ -64,7 +89,11 @@ def encode(
     To train, pairs with more than `longest` tokens on a side are skipped. To `test`, all stay, as a
     score over fewer sentences is another score: long ones are cut, and the references kept as text.
     """
+    check_kind("text", text, ParallelText, "a ParallelText")
+    if isinstance(subwords, type) or not isinstance(subwords, Subwords):
+        raise TypeError(f"subwords is {short(subwords)}; it must have vocab, encode and decode")
     check_count("longest", longest)
+    check_flag("test", test)
     flat, lengths = (array("i"), array("i")), (array("i"), array("i"))
     longer, empty, references = 0, 0, []
     for sources, targets in batched(text.pairs()):
@@ -99,7 +128,8 @@ def buckets(pairs: TokenPairs, widths: Sequence[int] = WIDTHS) -> tuple[Bucket, 
 
     Shapes without pairs are left out. One shape is one compiled program.
     """
-    widths = sorted({check_count("a width", width) for width in widths})
+    check_kind("pairs", pairs, TokenPairs, "a TokenPairs")
+    widths = np.unique(check_whole_numbers("widths", widths, 1, 2**20, (None,))).tolist()
     size = np.maximum(pairs.source.lengths, pairs.target.lengths)
     if not widths or size.max(initial=0) > widths[-1]:
         raise ValueError(

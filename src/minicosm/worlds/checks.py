@@ -188,6 +188,14 @@ def check_shape(name: str, array: AnyArray, shape: Sequence[int | None] | None) 
         raise ValueError(f"{name} has shape {array.shape}; it must have shape {text}")
 
 
+def check_last_axes(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """`value` as a JAX array of real numbers whose last axes have this shape."""
+    array = check_reals(name, value)
+    if array.shape[-len(shape) :] != shape:
+        raise ValueError(f"{name} has shape {array.shape}; its last axes must be {shape}")
+    return jnp.asarray(array)
+
+
 def short(value: Any, most: int = 60) -> str:
     """`repr` in one line of at most `most` characters."""
     if isinstance(value, AnyArray) and np.ndim(value) > 0:

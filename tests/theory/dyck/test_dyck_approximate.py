@@ -12,10 +12,6 @@ from minicosm.theory.dyck.approximate import (
     equation_2_72,
     equation_2_73,
     least_outputs,
-    lemma_2_2_1,
-    lemma_2_2_1_sharp,
-    merging,
-    merging_ratio,
     pair_effects,
     prefix_outputs,
     random_parameters,
@@ -25,6 +21,7 @@ from minicosm.theory.dyck.approximate import (
     theorem_2_2_2,
 )
 from minicosm.theory.dyck.losses import excess_loss, loss_as_printed, rarest_prefixes
+from minicosm.theory.dyck.merging import lemma_2_2_1, lemma_2_2_1_sharp, merging, merging_ratio
 from minicosm.worlds import Dyck
 
 
@@ -177,5 +174,5 @@ def test_what_the_theorem_needs_is_said():
     given = random_parameters(np.random.default_rng(0), 2, 2)
     with pytest.raises(ValueError, match="N is 16; it must be greater than 8 D = 16"):
         approximate_balance(given, 16, 0, 2, 0)
-    with pytest.raises(ValueError, match=r"two types and d in 2\.\.2 are needed"):
+    with pytest.raises(ValueError, match=r"depth is 1; it must be in 2\.\.2"):
         approximate_balance(given, 20, 0, 1, 0)

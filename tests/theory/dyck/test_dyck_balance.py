@@ -180,9 +180,9 @@ def test_depth_one_and_a_single_query_put_no_condition():
 def test_shapes_are_refused_in_a_sentence(unchecked_types):
     world = Dyck()
     E = embeddings.token_depth_embedding(world)
-    with pytest.raises(ValueError, match="must have 17 rows"):
-        balance.project(np.eye(16), E[:-1], world)
-    with pytest.raises(ValueError, match=r"need \(17, 17\)"):
+    with pytest.raises(ValueError, match="needs 17 rows"):
+        balance.project(np.eye(17), E[:-1], world)
+    with pytest.raises(ValueError, match=r"E has shape \(17, 17\); .* where m is 16 as in M"):
         balance.project(np.eye(16), E, world)
 
 
@@ -198,7 +198,7 @@ def test_ids_of_known_tokens_are_the_worlds():
             tokens, world.depths(tokens), embeddings.pair_ids(world, tokens), strict=True
         ):
             assert pair(world, int(token), int(depth)) == i
-    with pytest.raises(ValueError, match=r"must lie in 0\.\.3"):
+    with pytest.raises(ValueError, match="at most 3 deep"):
         embeddings.pair_ids(world, np.array([0, 0, 0, 0]))
 
 
@@ -273,3 +273,29 @@ def test_residual_inside_the_norm_fades_as_one_over_length():
         by_hand = 2**0.5 / total / (16 / 17 + 3 / total**2) ** 0.5
         inside = necessity.separation(pumped, E, zero, V, "inside")
         assert abs(inside / by_hand - 1) < 1e-9 and abs(inside / value - 1) < 0.02
+
+
+def test_strings_of_the_language_are_told_from_others():
+    """All strings of up to five tokens, alone and as rows, against the automaton of the world."""
+    world = Dyck(2, 2)
+    for length in range(1, 6):
+        rows = np.array(list(itertools.product(range(world.vocab), repeat=length)))
+        prefix = np.asarray(jax.vmap(world.is_prefix)(rows))
+        good = [_is_accepted(row, world) for row in rows]
+        assert np.array_equal(good, prefix)
+        assert np.array_equal(
+            embeddings.check_strings("strings", rows[prefix], world), rows[prefix]
+        )
+        for bad in rows[~prefix][:: 4**length // 16 + 1]:
+            with pytest.raises(ValueError, match=rf"strings\[{prefix.sum()}, \d\] is \d, a token"):
+                embeddings.check_strings("strings", np.vstack([rows[prefix], bad]), world)
+    for outside in (-1, world.vocab):
+        assert not _is_accepted(np.array([0, outside]), world)
+
+
+def _is_accepted(tokens, world):
+    try:
+        embeddings.check_strings("tokens", tokens, world)
+    except ValueError:
+        return False
+    return True

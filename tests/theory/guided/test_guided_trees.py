@@ -376,7 +376,7 @@ def test_nothing_to_find_is_said():
         PrefixTree(world, inside).first_leaf_law()
     with pytest.raises(ValueError, match="no leaf of positive value"):
         LumpedTree(world, inside).hitting_time()
-    with pytest.raises(ValueError, match="the table has shape"):
+    with pytest.raises(ValueError, match="log_table has shape"):
         PrefixTree(world, inside[:-1])
 
 

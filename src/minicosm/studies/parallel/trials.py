@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, Literal
 
 from minicosm.lab import Trial, sized
-from minicosm.text.bleu import TOKENIZERS
+from minicosm.text.bleu_score import TOKENIZERS
 
 # -- suites -----------------------------------------------------------------------------------------
 

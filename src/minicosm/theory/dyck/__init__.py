@@ -10,8 +10,6 @@ from .approximate import (
     approximate_balance,
     equation_2_72,
     equation_2_73,
-    lemma_2_2_1,
-    lemma_2_2_1_sharp,
     random_parameters,
     telescope,
     theorem_2_2_2,
@@ -74,6 +72,7 @@ from .matrices import (
     relative_error,
     transformer,
 )
+from .merging import lemma_2_2_1, lemma_2_2_1_sharp
 from .necessity import (
     PUMPED,
     Keys,

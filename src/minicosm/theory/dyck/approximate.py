@@ -22,16 +22,20 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import check_whole, unshared
 from minicosm.worlds import Dyck
-from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.arrays import AnyArray, check_size
 
-from ..theorem import IDENTITY, Condition, Theorem
+from ..checks import COUNT, INSIDE, real
+from ..signatures import checked
+from ..theorem import IDENTITY, Theorem
+from .merging import merging_ratio
 
 PRINTED = 1e-3
 """How far off a printed form has to be to count as wrong."""
 
 
+@checked(types=COUNT, depth=COUNT)
 class Parameters(NamedTuple):
     """What the second layer does before its MLP, for brackets of `types` and at most `depth`."""
 
@@ -41,12 +45,24 @@ class Parameters(NamedTuple):
     types: int
     depth: int
 
+    def check(self) -> None:
+        """Raise unless E has the rows of so many brackets with their depths."""
+        rows = 2 * self.types * self.depth + 1
+        if len(self.E) != rows:
+            raise ValueError(
+                f"E has {len(self.E)} rows; {self.types} types and depth {self.depth} need {rows}"
+            )
+
     def open(self, kind: int, depth: int) -> int:
         """The row of the open bracket of a type at depth 1..D."""
+        check_whole("kind", kind, 0, self.types - 1)
+        check_whole("depth", depth, 1, self.depth)
         return 2 * kind * self.depth + depth - 1
 
     def closed(self, kind: int, depth: int) -> int:
         """The row of the closed bracket of a type at depth 0..D-1."""
+        check_whole("kind", kind, 0, self.types - 1)
+        check_whole("depth", depth, 0, self.depth - 1)
         return (2 * kind + 1) * self.depth + depth
 
 
@@ -83,11 +99,8 @@ def least_outputs(
 ) -> Least:
     """`Q(j, d, t) = u(start) + sum_{s<d} u(open t_s at s) + u(open j at d) + u(closed j at d - 1)`
     for all t, and the two of them that matter."""
-    if given.types < 2 or not 2 <= depth <= given.depth:
-        raise ValueError(
-            f"there are {given.types} types and d is {depth}; "
-            f"two types and d in 2..{given.depth} are needed"
-        )
+    count = given.types ** (depth - 1)
+    check_size(f"the sums of {count} strings of open brackets", count * u.shape[1])
     strings = np.array(list(product(range(given.types), repeat=depth - 1)))
     opens = u[2 * strings * given.depth + np.arange(depth - 1)]  # of type t_s at depth s
     fixed = u[-1] + u[given.open(kind, depth)] + u[given.closed(kind, depth - 1)]
@@ -98,6 +111,24 @@ def least_outputs(
     second = int(np.where(other, sizes, np.inf).argmin())
     one, two = (tuple(map(int, strings[at])) for at in (first, second))
     return Least(one, two, outputs[first], outputs[second])
+
+
+def check_query(given: Parameters, N: int, kind: int, depth: int, inner: int) -> None:
+    """Raise unless there are strings of N tokens for the query (j, d) and pairs of type i."""
+    if given.types < 2 or given.depth < 2:
+        raise ValueError(
+            f"given has {given.types} types and depth {given.depth}; at least 2 of each are needed"
+        )
+    if not 8 * given.depth < N <= 2**53:
+        raise ValueError(
+            f"N is {N}; it must be greater than 8 D = {8 * given.depth} and at most 2^53"
+        )
+    for name, value, least, most in (
+        ("kind", kind, 0, given.types - 1),
+        ("depth", depth, 2, given.depth),
+        ("inner", inner, 0, given.types - 1),
+    ):
+        check_whole(name, value, least, most)
 
 
 def pair_count(N: int, depth: int, outer: int) -> int:
@@ -140,59 +171,6 @@ def read_output(
     return counts @ u + u[-1]
 
 
-def merging_ratio(epsilon: float, size: float | None = None) -> float:
-    """Lemma 2.2.1: a gap of at most epsilon follows from `|r| >= (4 / epsilon + 1) max(|a|, |b|)`.
-
-    With `size` the printed `4 size / epsilon + 1`, which depends on the unit of length.
-    """
-    return 4 * (1 if size is None else size) / epsilon + 1
-
-
-def merging(
-    a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], r: Float[np.ndarray, " n"]
-) -> tuple[float, float]:
-    """How far a + r and b + r are apart once scaled to length 1, and `|r| / max(|a|, |b|)`."""
-    one, two = a + r, b + r
-    gap = np.linalg.norm(one / np.linalg.norm(one) - two / np.linalg.norm(two))
-    return float(gap), float(np.linalg.norm(r) / max(np.linalg.norm(a), np.linalg.norm(b)))
-
-
-def lemma_2_2_1(
-    a: Float[np.ndarray, " n"],
-    b: Float[np.ndarray, " n"],
-    r: Float[np.ndarray, " n"],
-    epsilon: float,
-    *,
-    printed: bool = False,
-) -> Theorem:
-    """`|r| >= R max(|a|, |b|)`, R = 4/epsilon + 1, leaves the directions of a + r and b + r at most
-    epsilon apart; the slack is relative to epsilon. As printed R is `4 max(|a|, |b|) / epsilon +
-    1`."""
-    gap, ratio = merging(a, b, r)
-    size = float(max(np.linalg.norm(a), np.linalg.norm(b)))
-    needed = merging_ratio(epsilon, size if printed else None)
-    long = Condition("r is long enough", ratio >= needed, {"ratio": ratio, "needed": needed})
-    return Theorem.inequality(
-        "Lemma 2.2.1 as printed" if printed else "Lemma 2.2.1",
-        1 - gap / epsilon,
-        conditions=(long,),
-        details={"share": gap / epsilon},
-    )
-
-
-def lemma_2_2_1_sharp(
-    a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], r: Float[np.ndarray, " n"]
-) -> Theorem:
-    """If |r| is at least max(|a|, |b|) the gap is at most `2 max(|a|, |b|) / |r|`, as both sums are
-    within an angle arcsin(max(|a|, |b|) / |r|) of r; no smaller bound holds for all a and b."""
-    gap, ratio = merging(a, b, r)
-    long = Condition("r is the longest", ratio >= 1, {"ratio": ratio})
-    share = gap * ratio / 2
-    return Theorem.inequality(
-        "Lemma 2.2.1, sharp", 1 - share, conditions=(long,), details={"share": share}
-    )
-
-
 class Balance(NamedTuple):
     """One query, one type of pair: the theorem's two sides for every d' = 1..D, and its steps."""
 
@@ -202,6 +180,7 @@ class Balance(NamedTuple):
     steps: float  # max over d' of |S_{d'+1} - S_{d'}| N / (P R), at most 16
 
 
+@checked()
 def approximate_balance(given: Parameters, N: int, kind: int, depth: int, inner: int) -> Balance:
     """Theorem 2.2.2 with explicit constants, for the query (j, d) and pairs of type i.
 
@@ -212,8 +191,7 @@ def approximate_balance(given: Parameters, N: int, kind: int, depth: int, inner:
     `A_{d'} - A_{d'-1} = n_{d'} (S_{d'+1} - S_{d'})` with n_{d'} >= N/8, n_0 >= N/4:
     `|S_{d'}| <= (4 + 16 (d' - 1)) R P / N`.
     """
-    if 8 * given.depth >= N:
-        raise ValueError(f"N is {N}; it must be greater than 8 D = {8 * given.depth}")
+    check_query(given, N, kind, depth, inner)
     u = contributions(given, given.closed(kind, depth - 1))
     S = pair_effects(given, u)
     least = least_outputs(given, kind, depth, u)
@@ -230,6 +208,7 @@ def approximate_balance(given: Parameters, N: int, kind: int, depth: int, inner:
     )
 
 
+@checked()
 def theorem_2_2_2(given: Parameters, N: int) -> Theorem:
     """Theorem 2.2.2 with explicit constants over all queries, types of pairs and d', with eta as it is.
 
@@ -237,6 +216,7 @@ def theorem_2_2_2(given: Parameters, N: int) -> Theorem:
     <= 16 R P / N` and `|S_{d'}| <= (4 + 16 (d' - 1)) R P / N`. The slack is 1 less the largest
     share of a bound that is used.
     """
+    check_query(given, N, 0, 2, 0)
     k, D = given.types, given.depth
     each = [
         approximate_balance(given, N, kind, depth, inner)
@@ -264,6 +244,7 @@ def theorem_2_2_2(given: Parameters, N: int) -> Theorem:
     )
 
 
+@checked()
 class Strings(NamedTuple):
     """The strings of Theorem 2.2.2 for the query (j, d) = (`kind`, `depth`) and pairs of type i =
     `inner`."""
@@ -274,6 +255,11 @@ class Strings(NamedTuple):
     depth: int
     inner: int
 
+    def check(self) -> None:
+        """Raise unless there are such strings, and not too long to be written down."""
+        check_query(*self)
+        check_whole("N", self.N, most=2**24)
+
     def parts(self) -> tuple[Float[np.ndarray, "rows m"], Float[np.ndarray, "D m"], Least]:
         """`u`, `S` of pairs of type i, and the two strings that are compared."""
         u = contributions(self.given, self.given.closed(self.kind, self.depth - 1))
@@ -281,6 +267,7 @@ class Strings(NamedTuple):
         return u, pair_effects(self.given, u)[self.inner], least
 
 
+@checked()
 def equation_2_73(strings: Strings, *, printed: bool = False) -> Theorem:
     """`A_{d'} + Q` is what the explicit string sums to, for d' = 0..D-1; as printed the innermost
     of the d' pairs is left out of the sum and there is one pair too many at depth d' + 1.
@@ -304,6 +291,7 @@ def equation_2_73(strings: Strings, *, printed: bool = False) -> Theorem:
     )
 
 
+@checked()
 def telescope(strings: Strings) -> Theorem:
     """`A_{d'} - A_{d'-1} = n_{d'} (S_{d'+1} - S_{d'})` for d' = 1..D-1, relative to N times the largest
     contribution."""
@@ -315,10 +303,16 @@ def telescope(strings: Strings) -> Theorem:
     return Theorem.identity("telescope", float(gap) / (float(np.abs(u).max()) * N))
 
 
+@checked(q=INSIDE)
 def equation_2_72(strings: Strings, world: Dyck, q: float) -> Theorem:
     """The next-token laws of the world after the two strings differ by exactly `sqrt(2) (1 - q)` in
     2-norm, for every d'; the error is relative."""
     given, N, kind, depth, inner = strings
+    if (world.types, world.depth) != (given.types, given.depth):
+        raise ValueError(
+            f"the world has {world.types} types and depth {world.depth}, the parameters of the strings "
+            f"{given.types} and {given.depth}; they must agree"
+        )
     _, _, least = strings.parts()
     room = 64 * (N // 64 + 1)  # few shapes, few compilations
     wanted, gaps = 2**0.5 * (1 - q), []
@@ -338,6 +332,12 @@ def _next_logits(world: Dyck, tokens: Int[AnyArray, "n T"]) -> Float[Array, "n T
     return jax.vmap(world.next_logits)(tokens)
 
 
+@checked(
+    types=COUNT,
+    depth=COUNT,
+    scale=real(least=0, most=100),
+    noise=real(least=0),
+)
 def random_parameters(
     rng: np.random.Generator,
     types: int,
@@ -349,9 +349,11 @@ def random_parameters(
     """Gaussian logits (deviation `scale`) and values on orthonormal E; with `noise`, nearly balanced.
 
     Nearly balanced: closed brackets have the open ones' logits minus a_{i,d'} and their values times
-    `-exp(a_{i,d'})`, so that S = 0, and then Gaussian noise is added to both.
+    `-exp(a_{i,d'})`, so that S = 0, and then Gaussian noise is added to both. Scales are at most 100, as
+    the exponential of far larger ones is infinite.
     """
     pairs = 2 * types * depth
+    check_size(f"parameters of {types} types and depth {depth}", (pairs + 1) ** 2)
     E = np.linalg.qr(rng.normal(size=(pairs + 1, pairs + 1)))[0]
     logits = scale * rng.normal(size=(pairs + 1, pairs + 1))  # [key, query]
     values = rng.normal(size=(pairs + 1, pairs + 1))

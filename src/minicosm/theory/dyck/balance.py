@@ -19,6 +19,7 @@ from minicosm.models import Transformer
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
 
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from .embeddings import closed_ids, open_ids, query_ids
 
@@ -31,16 +32,18 @@ def check_embedding(E: Float[AnyArray, "inputs m"], world: Dyck) -> None:
     """Raise unless E has one row per pair and one for the start token."""
     if E.ndim != 2 or E.shape[0] != world.pairs + 1:
         raise ValueError(
-            f"the embedding has shape {E.shape}; it must have {world.pairs + 1} rows, one for each of "
+            f"E has shape {E.shape}; the world needs {world.pairs + 1} rows, one for each of "
             f"{world.pairs} brackets with their depths and one for the start token"
         )
 
 
-def check_logits(M: Float[AnyArray, "m m"], E: Float[AnyArray, "inputs m"]) -> None:
-    """Raise unless M takes two embeddings."""
-    m = E.shape[1]
-    if M.shape != (m, m):
-        raise ValueError(f"M has shape {M.shape}; embeddings of width {m} need ({m}, {m})")
+def check_which(which: Bool[np.ndarray, "types depth"] | None, world: Dyck) -> None:
+    """Raise unless `which` is about the types and levels of the world."""
+    if which is not None and which.shape != (world.types, world.depth):
+        raise ValueError(
+            f"which has shape {which.shape}; the world has {world.types} types and depth {world.depth}, so "
+            f"it must have shape ({world.types}, {world.depth})"
+        )
 
 
 # -- balance of the logits (Eq. 2.47) -------------------------------------------------------------
@@ -53,6 +56,7 @@ def pair_differences(
     return E[open_ids(world)] - E[closed_ids(world)]
 
 
+@checked()
 def residuals(
     M: Float[np.ndarray, "m m"], E: Float[np.ndarray, "inputs m"], world: Dyck
 ) -> Float[np.ndarray, "types depth others"]:
@@ -61,7 +65,6 @@ def residuals(
     M is balanced iff all `kD (k(D-1) - 1)` of them are zero; D = 1 has no query and no condition.
     """
     check_embedding(E, world)
-    check_logits(M, E)
     queries = E[query_ids(world)]
     return pair_differences(E, world) @ M @ (queries[1:] - queries[:1]).T
 
@@ -74,6 +77,7 @@ def pair_logits(
     return pair_differences(E, world) @ M @ E[query_ids(world)].T
 
 
+@checked()
 def balance_condition(
     M: Float[np.ndarray, "m m"],
     E: Float[np.ndarray, "inputs m"],
@@ -84,7 +88,7 @@ def balance_condition(
     """Definition 2.2.3: whether M is balanced, up to rounding; with `which`, on the pairs of these
     types and levels. Its number is by how much the logits of a matched pair vary over queries."""
     check_embedding(E, world)
-    check_logits(M, E)
+    check_which(which, world)
     logits = pair_logits(M, E, world)
     spread, largest = 0.0, 0.0
     if logits.shape[2]:
@@ -100,6 +104,7 @@ def balance_condition(
     )
 
 
+@checked()
 def project(
     M: Float[np.ndarray, "m m"],
     E: Float[np.ndarray, "inputs m"],
@@ -113,7 +118,7 @@ def project(
     only the pairs of these types and levels are balanced.
     """
     check_embedding(E, world)
-    check_logits(M, E)
+    check_which(which, world)
     M, E = np.asarray(M, np.float64), np.asarray(E, np.float64)
     pairs = pair_differences(E, world)
     pairs = pairs.reshape(-1, E.shape[1]) if which is None else pairs[which]
@@ -125,6 +130,7 @@ def _projector(rows: Float[np.ndarray, "r m"]) -> Float[np.ndarray, "m m"]:
     return np.linalg.pinv(rows) @ rows if len(rows) else np.zeros((rows.shape[1],) * 2)
 
 
+@checked()
 def nearest_balanced(
     M: Float[np.ndarray, "m m"],
     E: Float[np.ndarray, "inputs m"],
@@ -136,7 +142,8 @@ def nearest_balanced(
     projected = project(M, E, world)
     left = np.abs(residuals(projected, E, world)).max(initial=0)
     again = np.abs(project(projected, E, world) - projected).max()
-    slant = abs(np.sum((M - projected) * project(other, E, world))) / np.linalg.norm(M)
+    size = float(np.linalg.norm(M)) or 1.0
+    slant = abs(np.sum((M - projected) * project(other, E, world))) / size
     return Theorem.identity("balance projector", float(np.max([left, again, slant])))
 
 
@@ -151,8 +158,10 @@ def constraint_count(E: Float[np.ndarray, "inputs m"], world: Dyck) -> int:
     )
 
 
+@checked()
 def balance_dimension(E: Float[np.ndarray, "inputs m"], world: Dyck) -> Theorem:
     """With independent embeddings balance is kD (k(D-1) - 1) independent linear conditions on M."""
+    check_embedding(E, world)
     k, D, m = world.types, world.depth, E.shape[1]
     rank, count = int(np.linalg.matrix_rank(E)), constraint_count(E, world)
     return Theorem.identity(
@@ -185,7 +194,6 @@ def contributions(
     """`u(a; b)` for the query b of type j and depth d (axes 0 and 1), divided by the largest weight
     `exp(e_a^T M e_b)` over a, which no ratio and no normalised output depends on."""
     check_embedding(E, world)
-    check_logits(M, E)
     E, M, W_V = jnp.asarray(E), jnp.asarray(M), jnp.asarray(W_V)
     logits = jnp.einsum("jdm,am->jda", E[closed_ids(world)[:, 1:]] @ M.T, E)
     weights = jnp.exp(logits - logits.max(axis=-1, keepdims=True))
@@ -193,6 +201,7 @@ def contributions(
     return weights[..., None] * (values - values.mean(axis=-1, keepdims=True))
 
 
+@checked()
 def value_residuals(
     E: Float[AnyArray, "inputs m"],
     M: Float[AnyArray, "m m"],
@@ -206,6 +215,7 @@ def value_residuals(
     return jnp.transpose(pairs, (1, 3, 2, 0, 4))
 
 
+@checked()
 def balance_violation(
     E: Float[AnyArray, "inputs m"],
     M: Float[AnyArray, "m m"],
@@ -252,6 +262,7 @@ class FirstLayer(NamedTuple):
     W_V: Float[Array, "m m"]
 
 
+@checked()
 def first_layer(model: Transformer, world: Dyck) -> FirstLayer:
     """The embedding and, with the model's own scale of the logits, M and W_V of its first layer."""
     config = model.config
@@ -279,6 +290,7 @@ def first_layer(model: Transformer, world: Dyck) -> FirstLayer:
     )
 
 
+@checked()
 def of_model(model: Transformer, world: Dyck) -> Violation:
     """The balance violation of a model of one layer over brackets with their depths.
 

@@ -13,9 +13,11 @@ from jaxtyping import Float
 from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
 
+from ..checks import real
 from ..linear_algebra import rank_test
+from ..signatures import checked
 from ..theorem import Condition
-from .balance import balance_condition, check_embedding, check_logits, pair_logits
+from .balance import balance_condition, check_embedding, pair_logits
 from .embeddings import (
     closed_ids,
     open_ids,
@@ -76,6 +78,7 @@ def least_coordinate(
     return least
 
 
+@checked()
 def exact_dyck(
     world: Dyck,
     E: Float[np.ndarray, "inputs m"],
@@ -133,9 +136,6 @@ def sufficient_conditions(
     """What Theorem 2.2.1 asks for: all embeddings linearly independent, and M balanced, on pairs of
     depth D only for types that are not silent."""
     check_embedding(E, world)
-    check_logits(M, E)
-    if not (np.isfinite(E).all() and np.isfinite(M).all()):
-        raise ValueError("E or M has an entry that is not finite; all must be")
     if any(t not in range(world.types) for t in silent_types):
         raise ValueError(f"silent_types are {silent_types}; types are 0..{world.types - 1}")
     rank = rank_test(E.T).rank
@@ -191,6 +191,7 @@ def read_stack(
     return first, second, switch(readers, bound + 1)
 
 
+@checked()
 def stack_laws(world: Dyck) -> Float[np.ndarray, "levels types vocab"]:
     """`[d, t]`: the next-token law at depth d with type t on top (for d = 0 the same for every t)."""
     opening = np.asarray(world.opening, np.float64)
@@ -221,6 +222,7 @@ def depth_points(world: Dyck, width: int) -> Float[np.ndarray, "inputs width"]:
     )
 
 
+@checked()
 def uniform_dyck(world: Dyck) -> Transformer:
     """Corollary 2.2.1: from tokens after the start id `vocab`, with uniform attention in both layers,
     `next_logits` are the logarithms of the next-token probabilities.
@@ -247,6 +249,7 @@ def uniform_dyck(world: Dyck) -> Transformer:
 # -- geometric attention on the additive embedding ------------------------------------------------
 
 
+@checked(rho=real(least=2))
 def geometric_dyck(world: Dyck, rho: float = 3.0) -> Transformer:
     """Attention that grows with depth solves the type of the top of the stack with the embedding "sum".
 
@@ -259,8 +262,6 @@ def geometric_dyck(world: Dyck, rho: float = 3.0) -> Transformer:
     start id `pairs`, are that sum with mean zero and norm one, `x_t` being the unit vector of the closed
     token of type t: the argmax over closed tokens is the bracket that may close. They are no law.
     """
-    if not (rho >= 2 and np.isfinite(rho)):
-        raise ValueError(f"rho is {rho}; it must be a finite number of at least 2")
     E = token_depth_embedding(world, "sum")
     m, vocab = E.shape[1], world.vocab
     by_depth = np.zeros(m)

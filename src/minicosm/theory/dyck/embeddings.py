@@ -5,52 +5,79 @@ The pair at level s = 1..D of type t is the open bracket of depth s and the clos
 1, the two ends of a matched pair.
 """
 
-from typing import Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from minicosm.adaptation.checks import as_numbers
 from minicosm.worlds import Dyck
-from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.arrays import AnyArray, check_size
+
+from ..checks import whole
+from ..signatures import checked
 
 Kind = Literal["onehot", "sum", "yao", "random"]
 
 
+@checked()
 def open_ids(world: Dyck) -> Int[np.ndarray, "types depth"]:
     """`[t, s - 1]`: the id of the open bracket of type t at depth s = 1..D."""
     types, levels = np.arange(world.types)[:, None], np.arange(world.depth)
     return 2 * types * world.depth + levels
 
 
+@checked()
 def closed_ids(world: Dyck) -> Int[np.ndarray, "types depth"]:
     """`[t, s - 1]`: the id of the closed bracket of type t at depth s - 1, which matches `open_ids`."""
     return open_ids(world) + world.depth
 
 
+@checked()
 def query_ids(world: Dyck) -> Int[np.ndarray, " queries"]:
     """Closed brackets of depth 1..D-1: the only last tokens after which memory is needed."""
     return closed_ids(world)[:, 1:].ravel()
 
 
+@checked()
 def tokens_and_depths(world: Dyck) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
     """The token and the depth of every pair id."""
     tokens, levels = np.divmod(np.arange(world.pairs), world.depth)
     return tokens, levels + (tokens % 2 == 0)
 
 
+@checked()
 def pair_ids(world: Dyck, tokens: Int[AnyArray, " T"]) -> Int[np.ndarray, " T"]:
     """`world.token_depths` of known tokens, without compiling anything."""
-    tokens = np.asarray(tokens)
+    tokens = check_strings("tokens", tokens, world)
     opens = tokens % 2 == 0
-    depths = np.cumsum(np.where(opens, 1, -1))
-    if depths.min(initial=0) < 0 or depths.max(initial=0) > world.depth:
+    return tokens * world.depth + np.cumsum(np.where(opens, 1, -1)) - opens
+
+
+def check_strings(name: str, tokens: Any, world: Dyck) -> Int[np.ndarray, "*n T"]:
+    """One string of the world, or a row for each: tokens of a prefix of the language."""
+    rows = np.asarray(as_numbers(name, tokens, "iu")).astype(np.int64)
+    if rows.ndim not in (1, 2) or not rows.size:
+        raise ValueError(f"{name} has shape {rows.shape}; it must hold at least one token")
+    opens = rows % 2 == 0
+    depths = np.cumsum(np.where(opens, 1, -1), axis=-1)
+    wrong = (rows < 0) | (rows >= world.vocab) | (depths < 0) | (depths > world.depth)
+    # Brackets of one level open and close in turn: before a closed one comes the one that it closes.
+    string = np.arange(rows.size) // rows.shape[-1]
+    level = (depths + ~opens).ravel() + string * (2 * rows.shape[-1] + 4)
+    order = np.argsort(level, kind="stable")
+    here, flat = rows.ravel()[order], wrong.ravel()
+    flat[order] |= (here % 2 == 1) & (np.roll(here, 1) != here - 1)
+    if flat.any():
+        where = tuple(int(i) for i in np.argwhere(flat.reshape(rows.shape))[0])
         raise ValueError(
-            f"the string reaches depths {depths.min()} to {depths.max()}; "
-            f"they must lie in 0..{world.depth}"
+            f"{name}{list(where)} is {rows[where]}, a token that cannot stand there; it must be a prefix of "
+            f"balanced brackets of {world.types} types, at most {world.depth} deep"
         )
-    return tokens * world.depth + depths - opens
+    return rows
 
 
+@checked(seed=whole(0, None))
 def token_depth_embedding(
     world: Dyck, kind: Kind = "onehot", *, seed: int | None = None
 ) -> Float[np.ndarray, "inputs m"]:
@@ -63,9 +90,8 @@ def token_depth_embedding(
 
     In "sum" and "yao" the start token has a slot of its own next to the tokens' and no depth.
     """
-    if kind not in get_args(Kind):
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(get_args(Kind))}")
     inputs = world.pairs + 1
+    check_size(f"embeddings of the {inputs} inputs of the world", inputs**2)
     if kind == "onehot":
         return np.eye(inputs)
     if kind == "random":

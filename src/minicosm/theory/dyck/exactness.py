@@ -11,8 +11,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from minicosm.adaptation.checks import unshared
 from minicosm.models import Transformer, TransformerTrace
 from minicosm.worlds import Dyck
-from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.arrays import AnyArray, check_shape, check_size
 
+from ..checks import COUNT, real
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import balance
 from .constructions import (
@@ -27,6 +29,7 @@ from .constructions import (
 )
 from .embeddings import (
     Kind,
+    check_strings,
     pair_ids,
     printed_onehot,
     query_ids,
@@ -34,7 +37,7 @@ from .embeddings import (
     tokens_and_depths,
 )
 from .necessity import first_weights, keys_of, separation
-from .weights import with_identity_layers
+from .weights import check_input_rows, with_identity_layers
 
 ROUNDING = 1e-6
 """How far a next-token probability of a constructed model may be off, in double precision."""
@@ -50,20 +53,33 @@ def reads_pairs(model: Transformer, world: Dyck) -> bool:
             f"the model has {rows} input rows; it must have {world.vocab + 1} for tokens and a start "
             f"token or {world.pairs + 1} for brackets with their depths and a start token"
         )
+    if model.config.vocab != world.vocab:
+        raise ValueError(
+            f"the model predicts {model.config.vocab} tokens; the world has {world.vocab}"
+        )
     return rows == world.pairs + 1 and world.depth > 1
 
 
-@eqx.filter_jit
+@checked(count=COUNT, length=COUNT)
 def draw(world: Dyck, key: PRNGKeyArray, count: int, length: int) -> Int[Array, "count length"]:
     """Prefixes of the world."""
+    check_size(f"count = {count} strings of length {length}", count * length)
+    return _draw(world, key, count, length)
+
+
+@eqx.filter_jit
+def _draw(world: Dyck, key: PRNGKeyArray, count: int, length: int) -> Int[Array, "count length"]:
     return jax.vmap(lambda k: world.sample(k, length).tokens)(jax.random.split(key, count))
 
 
+@checked()
 def prediction_errors(
     model: Transformer, world: Dyck, strings: Int[AnyArray, "n T"]
 ) -> Float[np.ndarray, "n rows"]:
     """`[i, t]`: the largest error of a next-token probability after the first t = 0..T tokens of
     string i, in float64."""
+    strings = check_strings("strings", strings, world)
+    reads_pairs(model, world)
     with jax.enable_x64(True):
         return np.asarray(_errors(unshared(model), unshared(world), jnp.asarray(strings)))
 
@@ -101,6 +117,7 @@ def _predicts(model: Transformer, world: Dyck, within: float = ROUNDING) -> Call
     return check
 
 
+@checked()
 def theorem_2_2_1(
     world: Dyck,
     E: Float[np.ndarray, "inputs m"],
@@ -127,6 +144,7 @@ def theorem_2_2_1(
     return Theorem(name, conditions, construction=model, check=_predicts(model, world, within))
 
 
+@checked()
 def theorem_2_2_1_width(world: Dyck) -> Theorem:
     """The widest stage of the MLP of Theorem 2.2.1 has at most 2 (kD)^2 units."""
     E = token_depth_embedding(world)
@@ -141,15 +159,19 @@ def theorem_2_2_1_width(world: Dyck) -> Theorem:
     )
 
 
+@checked()
 def residual_leak(
     world: Dyck, E: Float[np.ndarray, "inputs m"], *, printed: bool = False
 ) -> Theorem:
     """The directions of the stack are orthogonal to the embeddings of closed brackets of positive
     depth, so that the residual stream does not show on them."""
-    leak = float(np.abs(E[query_ids(world)] @ stack_directions(world, E, printed=printed).T).max())
+    balance.check_embedding(E, world)
+    directions = stack_directions(world, E, printed=printed)
+    leak = float(np.abs(E[query_ids(world)] @ directions.T).max(initial=0))
     return Theorem.identity("leak of the printed directions" if printed else "residual leak", leak)
 
 
+@checked()
 def independence_as_printed(
     world: Dyck, M: Float[np.ndarray, "m m"], W_V: Float[np.ndarray, "m m"]
 ) -> Theorem:
@@ -159,8 +181,14 @@ def independence_as_printed(
 
     M is projected to balance. The error is 1 if what the MLP reads is the same after both strings.
     """
+    if world.types < 2 or world.depth < 3:
+        raise ValueError(
+            f"the world has {world.types} types and depth {world.depth}; two strings with the same brackets "
+            "need at least 2 types and depth 3"
+        )
     tokens, depths = tokens_and_depths(world)
     E = np.eye(world.vocab + 1)[np.append(tokens, world.vocab)]
+    check_shape("M", M, (E.shape[1], E.shape[1]))
     M = balance.project(M, E, world)
     inner = range(1, world.depth)  # depths at which both open and closed brackets exist
     ranks = [np.linalg.matrix_rank(E[np.append(depths == d, True)]) for d in inner]
@@ -187,6 +215,7 @@ def independence_as_printed(
 # -- embeddings (Eqs. 2.55 to 2.57) ---------------------------------------------------------------
 
 
+@checked()
 def onehot_as_printed(world: Dyck) -> Theorem:
     """Eq. 2.55 as printed is one-to-one; the error counts brackets that share a vector with another."""
     rows = printed_onehot(world)
@@ -199,6 +228,7 @@ def onehot_as_printed(world: Dyck) -> Theorem:
     )
 
 
+@checked()
 def embeddings_2_55_to_2_57(world: Dyck) -> Theorem:
     """With depth 0 and a start token, all rows differ and the ranks over brackets are 2kD, 2k + D,
     2k + 2."""
@@ -215,12 +245,14 @@ def embeddings_2_55_to_2_57(world: Dyck) -> Theorem:
 # -- Corollary 2.2.1 and other constructions ------------------------------------------------------
 
 
+@checked()
 def corollary_2_2_1(world: Dyck) -> Theorem:
     """Uniform attention in both layers predicts exactly; `certify(strings=...)` runs the model."""
     model = uniform_dyck(world)
     return Theorem("Corollary 2.2.1", construction=model, check=_predicts(model, world))
 
 
+@checked()
 def corollary_2_2_1_first_layer(
     world: Dyck, model: Transformer, tokens: Int[np.ndarray, " T"]
 ) -> Theorem:
@@ -228,6 +260,12 @@ def corollary_2_2_1_first_layer(
     attention is uniform in both layers. `distance` is how far apart the points are that its MLP
     reads, in 2k + 1 dimensions."""
     ids = np.append(world.pairs, pair_ids(world, tokens))
+    check_input_rows(model, world.vocab + 1)
+    if model.config.layers < 2 or model.config.width != world.pairs + 1:
+        raise ValueError(
+            f"the model has {model.config.layers} layers of width {model.config.width}; it must be "
+            f"uniform_dyck of the world, with at least 2 layers of width {world.pairs + 1}"
+        )
     with jax.enable_x64(True):
         trace = _trace(model, jnp.asarray(np.append(world.vocab, tokens)))
         hidden, attention = np.asarray(trace.hidden[1]), np.asarray(trace.attention[:2, 0])
@@ -244,16 +282,22 @@ def corollary_2_2_1_first_layer(
     )
 
 
+@checked(count=COUNT)
 def identity_layers(model: Transformer, world: Dyck, count: int = 2) -> Theorem:
     """Section 2.2.5.2: an exact model with `count` more layers that do nothing is exact."""
+    reads_pairs(model, world)
     deeper = with_identity_layers(model, count)
     return Theorem("identity layers", construction=deeper, check=_predicts(deeper, world))
 
 
+@checked(rho=real(least=2))
 def geometric_attention(world: Dyck, rho: float, strings: Int[np.ndarray, "n T"]) -> Theorem:
     """The largest logit of `geometric_dyck` is the bracket that may close, wherever one is open;
     the error counts positions where it is not. Its logits are balanced and its embeddings are
     dependent."""
+    strings = check_strings("strings", strings, world)
+    if world.types < 2:
+        raise ValueError("the world has 1 type; it must have at least 2, so that there is a choice")
     model = geometric_dyck(world, rho)
     E, M, _ = first_weights(model)
     rank = int(np.linalg.matrix_rank(E))

@@ -9,7 +9,11 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from ..theorem import Theorem
+from minicosm.worlds.arrays import check_size, stochastic
+
+from ..checks import COUNT, NOT_NEGATIVE, POSITIVE
+from ..signatures import checked
+from ..theorem import IDENTITY, Condition, Theorem
 from .matrices import Matrices
 from .pruned_pairs import PairReport
 from .pruning import Report
@@ -18,10 +22,12 @@ Vector = Float[np.ndarray, " n"]
 Columns = Float[np.ndarray, "m N"]
 
 
-def _at_most(name: str, left: float, bound: float) -> Theorem:
+def _at_most(
+    name: str, left: float, bound: float, conditions: tuple[Condition, ...] = ()
+) -> Theorem:
     """left <= bound."""
     share = left / bound if bound > 0 else float(left > 0)
-    return Theorem.inequality(name, 1 - share, details={"share": share})
+    return Theorem.inequality(name, 1 - share, conditions=conditions, details={"share": share})
 
 
 def norm_12(x: Columns) -> float:
@@ -29,6 +35,7 @@ def norm_12(x: Columns) -> float:
     return float(np.linalg.norm(x, axis=0).max())
 
 
+@checked()
 def softmax(logits: Float[np.ndarray, "n *columns"]) -> Float[np.ndarray, "n *columns"]:
     """Over the first axis: every column sums to one."""
     weights = np.exp(logits - logits.max(axis=0))
@@ -44,20 +51,26 @@ def layer_norm(
     return centred / np.where(size > 0, size, 1)
 
 
+@checked()
 def lemma_2_2_8(x: Vector, y: Vector) -> Theorem:
     """Lemma 2.2.8: `|softmax(x) - softmax(y)|_1 <= exp(2 |x - y|_inf) - 1`."""
     left = np.abs(softmax(x) - softmax(y)).sum()
     return _at_most("Lemma 2.2.8", float(left), float(np.expm1(2 * np.abs(x - y).max())))
 
 
+@checked(constant=POSITIVE)
 def lemma_2_2_10(x: Vector, y: Vector, constant: float) -> Theorem:
     """Lemma 2.2.10: `|LN_C(x) - LN_C(y)| <= 2 |x - y| / C`."""
     left = np.linalg.norm(layer_norm(x, constant) - layer_norm(y, constant))
     return _at_most("Lemma 2.2.10", float(left), float(2 * np.linalg.norm(x - y) / constant))
 
 
+@checked(larger=COUNT, constant=POSITIVE)
 def lemma_2_2_12(x: Vector, larger: int, constant: float) -> Theorem:
     """Lemma 2.2.12: `LN_C([P x; 0]) = [LN_C(x); 0]`."""
+    if larger < len(x):
+        raise ValueError(f"larger is {larger}; it must be at least the {len(x)} coordinates of x")
+    check_size(f"a vector of larger = {larger} coordinates", larger)
     padded = np.zeros(larger)
     padded[: len(x)] = x - x.mean()
     wanted = np.zeros(larger)
@@ -66,6 +79,7 @@ def lemma_2_2_12(x: Vector, larger: int, constant: float) -> Theorem:
     return Theorem.identity("Lemma 2.2.12", gap)
 
 
+@checked(constant=POSITIVE)
 def lemma_2_2_11(
     P: Float[np.ndarray, "d m"], x: Columns, Q: Float[np.ndarray, "m m"],
     A: Float[np.ndarray, "N N"], B: Float[np.ndarray, "d N"], constant: float,
@@ -75,6 +89,7 @@ def lemma_2_2_11(
     `|B A - P x softmax(x^T Q x)|_{1,2} <= e1 |P x|_{1,2} + e2`, and 2/C times that after LN_C. Columns
     of A must be laws; the norm (1,1) is the largest 1-norm of a column.
     """
+    A = np.asarray(stochastic("A", A, A.shape))
     exact = softmax(x.T @ Q @ x)
     e1 = float(np.abs(A - exact).sum(axis=0).max())
     bound = e1 * norm_12(P @ x) + norm_12(B - P @ x)
@@ -92,6 +107,7 @@ def attention_module(layer: Matrices, x: Columns, constant: float) -> Columns:
     return layer_norm(layer.value @ x @ weights, constant)
 
 
+@checked(constant=POSITIVE, depth=COUNT, factor=POSITIVE)
 def lemma_2_2_13(
     layer: Matrices,
     x: Columns,
@@ -107,14 +123,23 @@ def lemma_2_2_13(
     by 16L |X - Y| to first order, its mixture by (64 L^2 + 1) |X - Y| <= 65 L^2 |X - Y|, and LN_C
     doubles that: 130.
     """
+    layer.check_stack(0, width=len(x), name="layer")
     gap = attention_module(layer, x, constant) - attention_module(layer, y, constant)
     name = "Lemma 2.2.13" if factor == 200 else f"Lemma 2.2.13 with {factor:g}"
-    return _at_most(name, norm_12(gap), factor * depth**2 / constant * norm_12(x - y))
+    norm = max(float(np.linalg.norm(matrix, 2)) for matrix in layer[:3])
+    size = max(norm_12(x), norm_12(y))
+    conditions = (
+        Condition("matrices of norm at most 1", norm <= 1 + IDENTITY, {"norm": norm}),
+        Condition("|X| and |Y| are at most 4L", size <= 4 * depth * (1 + IDENTITY), {"size": size}),
+    )
+    bound = factor * depth**2 / constant * norm_12(x - y)
+    return _at_most(name, norm_12(gap), bound, conditions)
 
 
 Map = Callable[[Vector], Vector]
 
 
+@checked(growth=NOT_NEGATIVE, lipschitz=NOT_NEGATIVE, first=NOT_NEGATIVE, second=NOT_NEGATIVE)
 def lemma_2_2_5(
     f: tuple[Map, Map], g: tuple[Map, Map], x: Vector,
     *, growth: float, lipschitz: float, first: float, second: float,
@@ -130,6 +155,7 @@ def lemma_2_2_5(
     return _at_most("Lemma 2.2.5", float(left), float(factor * np.linalg.norm(x)))
 
 
+@checked()
 def lemma_2_2_6(
     first: Float[np.ndarray, "w c"], second: Float[np.ndarray, "r w"],
     pruned: Matrices, reports: tuple[PairReport, PairReport], x: Float[np.ndarray, "M n"],
@@ -139,6 +165,15 @@ def lemma_2_2_6(
     For `|first|, |second| <= 2 sqrt(2)`, `pruned` from `prune_mlp` on the first coordinates, and e/8
     the larger of the two error norms; left is the largest `|f(x) - g(x)| / |x|` over columns x.
     """
+    pruned.check_stack(2, name="pruned")
+    width = pruned.up.shape[2]
+    if len(x) != width or width < max(first.shape[1], len(second)):
+        raise ValueError(
+            f"x has {len(x)} coordinates, pruned has width {width}, first reads {first.shape[1]} and second "
+            f"writes {len(second)}; x must have that width, and the others no more"
+        )
+    if not x.any(axis=0).all():
+        raise ValueError("x has a column of zeros; errors are relative to the size of each")
     inner = pruned.down[0] @ np.maximum(pruned.up[0] @ x, 0)
     outer = pruned.down[1] @ np.maximum(pruned.up[1] @ inner, 0)
     wanted = second @ np.maximum(first @ x[: first.shape[1]], 0)
@@ -146,6 +181,7 @@ def lemma_2_2_6(
     return _at_most("Lemma 2.2.6", float(gap.max()), 8 * max(report.norm for report in reports))
 
 
+@checked(constant=POSITIVE, layers=COUNT)
 def error_budget(report: Report, constant: float, layers: int) -> float:
     """A bound on `|pruned(X) - target(X)|_{1,2} / |X|_{1,2}` for `|X|_{1,2} <= 1`.
 
@@ -155,6 +191,10 @@ def error_budget(report: Report, constant: float, layers: int) -> float:
     column), the softmax follows by Lemma 2.2.8, LN_C by Lemma 2.2.10, and the MLP by Lemma 2.2.5.
     """
     norms = [pair.norm for pair in report.pairs]
+    if 5 * layers > len(norms):
+        raise ValueError(
+            f"layers is {layers}; the report is of {len(norms)} pairs of matrices, 5 for each layer"
+        )
     error, growth = 0.0, 1.0
     for layer in range(layers):
         one, two, logits, up, down = norms[5 * layer : 5 * layer + 5]

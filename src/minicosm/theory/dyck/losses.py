@@ -5,7 +5,11 @@ from jaxtyping import Float
 
 from minicosm.worlds import Dyck
 
+from ..checks import INSIDE, whole
+from ..signatures import checked
 from ..theorem import Theorem
+
+LENGTH = whole(1, 2**16)
 
 
 def rarest_prefixes(world: Dyck, length: int) -> Float[np.ndarray, " lengths"]:
@@ -30,6 +34,7 @@ def log_loss_bound(world: Dyck, q: float, N: int) -> float:
     return float(N * np.log(q * (1 - q) / world.types**2))
 
 
+@checked(q=INSIDE, N=LENGTH)
 def excess_loss(world: Dyck, q: float, N: int) -> Theorem:
     """`N (q (1 - q) / k^2)^N <= Pr(p)` for every prefix p of fewer than N tokens, so that an excess
     loss of that power times epsilon leaves a squared error of at most epsilon on each; the slack is
@@ -39,6 +44,7 @@ def excess_loss(world: Dyck, q: float, N: int) -> Theorem:
     return Theorem.inequality("excess loss", slack, within=0.0, details={"log bound": bound})
 
 
+@checked(q=INSIDE, N=LENGTH)
 def loss_as_printed(world: Dyck, q: float, N: int) -> Theorem:
     """The hypothesis of Theorem 2.2.2 on the loss itself, for the best model there is and epsilon =
     1: the least squared loss is at most `(q (1 - q) / k^2)^N`; the slack is of logarithms."""

@@ -13,12 +13,17 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from minicosm.adaptation.checks import check_whole
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.models.layers import Layer
 from minicosm.models.variants import theory
-from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.arrays import AnyArray, check_size
+
+from ..checks import COUNT, NOT_NEGATIVE
+from ..signatures import checked
 
 
+@checked()
 class Matrices(NamedTuple):
     """The matrices of all layers (stacked along a first axis), or of one."""
 
@@ -28,18 +33,40 @@ class Matrices(NamedTuple):
     up: Float[np.ndarray, "*layers w m"]  # W_1
     down: Float[np.ndarray, "*layers m w"]  # W_2
 
+    def check_stack(self, layers: int, width: int | None = None, name: str = "matrices") -> None:
+        """Raise unless they are those of so many layers (0: of one, not stacked) of this width."""
+        shape = self.key.shape
+        stacked = shape[:-2] == ((layers,) if layers else ())
+        if not stacked or width not in (None, shape[-1]):
+            need = (
+                f"a stack of {layers} layers" if layers else "one layer, without an axis of layers"
+            )
+            need += "" if width is None else f", of width {width}"
+            raise ValueError(f"{name} has keys of shape {shape}; it must be {need}")
+
     def layer(self, index: int) -> "Matrices":
+        """The matrices of one layer of a stack."""
+        if self.key.ndim != 3:
+            raise ValueError(f"index is {index}, but there is no axis of layers to choose from")
+        check_whole("index", index, -len(self.key), len(self.key) - 1)
         return Matrices(*(matrix[index] for matrix in self))
 
 
+@checked(constant=NOT_NEGATIVE, outputs=COUNT)
 def transformer(matrices: Matrices, constant: float, outputs: int | None = None) -> Transformer:
     """The Transformer with these layers and `LN_C`, C = `constant`.
 
     It puts out the first `outputs` coordinates of the last layer (by default all, W_Head = I), and
     its token t is the t-th unit vector; `apply` gives it vectors directly.
     """
+    if matrices.key.ndim != 3:
+        raise ValueError(
+            f"matrices has keys of shape {matrices.key.shape}; it must be a stack of layers"
+        )
     layers, attention, width = matrices.key.shape
     outputs = width if outputs is None else outputs
+    if outputs > width:
+        raise ValueError(f"outputs is {outputs}; it must be at most the width {width}")
     inner = max(attention, width)
     config = theory(
         outputs, width=width, inputs=outputs, layers=layers, mlp_width=matrices.up.shape[1],
@@ -77,6 +104,7 @@ def layers_of(matrices: Matrices, layers: Layer) -> Layer:
     )  # fmt: skip
 
 
+@checked()
 def matrices_of(model: Transformer) -> Matrices:
     """The matrices of a Transformer of the theory: one head, no biases, g a ReLU MLP.
 
@@ -100,6 +128,7 @@ def matrices_of(model: Transformer) -> Matrices:
     return Matrices(qkv[0], qkv[1], value.swapaxes(1, 2), up, down)
 
 
+@checked()
 def apply(model: Transformer, inputs: Float[np.ndarray, "n T m"]) -> Float[np.ndarray, "n T out"]:
     """The outputs on sequences of vectors, in double precision; vectors are padded with zeros."""
     padding = model.config.width - inputs.shape[-1]
@@ -117,6 +146,7 @@ def _apply(model: Transformer, inputs: Float[AnyArray, "n T m"]) -> Float[Array,
     return jax.vmap(model.logits)(inputs)
 
 
+@checked(width=COUNT, attention=COUNT, mlp_width=COUNT, layers=COUNT, constant=NOT_NEGATIVE)
 def random_target(
     rng: np.random.Generator,
     *,
@@ -133,11 +163,20 @@ def random_target(
         return matrix / np.linalg.norm(matrix, 2, axis=(1, 2), keepdims=True)
 
     m, a, w = width, attention, mlp_width
+    _check_drawn(layers, m, a, w)
     return transformer(
         Matrices(draw(a, m), draw(a, m), draw(m, m), draw(w, m), draw(m, w)), constant
     )
 
 
+def _check_drawn(layers: int, width: int, attention: int, mlp_width: int) -> None:
+    check_size(
+        f"layers = {layers}, width = {width}, attention = {attention}, mlp_width = {mlp_width}",
+        layers * width * (3 * max(attention, width) + 2 * mlp_width),
+    )
+
+
+@checked(width=COUNT, attention=COUNT, mlp_width=COUNT)
 def random_large(
     rng: np.random.Generator,
     target: Transformer,
@@ -152,6 +191,11 @@ def random_large(
     with an MLP each, 8L in all: see `pruning`.
     """
     layers, m, a, w = 8 * target.config.layers, width, attention, mlp_width
+    _check_drawn(layers, m, a, w)
+    if width < target.config.width:
+        raise ValueError(
+            f"width is {width}; it must be at least the target's {target.config.width}"
+        )
 
     def draw(*shape: int) -> Float[np.ndarray, "layers rows columns"]:
         return rng.uniform(-1, 1, size=(layers, *shape))
@@ -160,9 +204,17 @@ def random_large(
     return transformer(matrices, target.config.epsilon, target.config.width)
 
 
+@checked()
 def relative_error(
     model: Transformer, target: Transformer, inputs: Float[np.ndarray, "n T m"]
 ) -> Float[np.ndarray, " n"]:
     """`|model(X) - target(X)|_{1,2} / |X|_{1,2}` for every X: norms are the largest over positions."""
-    gap = np.linalg.norm(apply(model, inputs) - apply(target, inputs), axis=-1).max(axis=1)
-    return gap / np.linalg.norm(inputs, axis=-1).max(axis=1)
+    if not inputs.any(axis=(1, 2)).all():
+        raise ValueError("inputs has a sequence of zeros; errors are relative to the size of each")
+    one, two = apply(model, inputs), apply(target, inputs)
+    if one.shape != two.shape:
+        raise ValueError(
+            f"the model puts out {one.shape[-1]} coordinates, the target {two.shape[-1]}; they must agree"
+        )
+    gap, size = (np.linalg.norm(x, axis=-1).max(axis=1) for x in (one - two, inputs))
+    return gap / size

@@ -14,26 +14,40 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import check_whole, unshared
 from minicosm.models import Transformer, variants
 from minicosm.worlds import Dyck
-from minicosm.worlds.arrays import AnyArray, check_count
+from minicosm.worlds.arrays import AnyArray
 
+from ..checks import whole
+from ..signatures import checked
 from ..theorem import IDENTITY, Condition, Theorem
-from .balance import pair_logits, value_residuals
+from .balance import check_embedding, pair_logits, value_residuals
 from .embeddings import closed_ids, open_ids, pair_ids
 from .weights import Attention, assemble
 
 Residual = Literal["outside", "inside"]
 
 
+@checked()
 class Keys(NamedTuple):
     """A prefix as attention without positions sees it."""
 
     counts: Float[np.ndarray, " inputs"]  # of every bracket with its depth; the start token last
     query: int  # the id of the last token
 
+    def check(self) -> None:
+        """Raise unless the counts are such, and the last token is among those counted."""
+        if (self.counts < 0).any() or (self.counts != np.round(self.counts)).any():
+            raise ValueError("counts has an entry that is no whole number of at least 0")
+        check_whole("query", self.query, 0, len(self.counts) - 1)
+        if self.counts[self.query] < 1:
+            raise ValueError(
+                f"counts[{self.query}] is 0, of the query; the last token is one of them"
+            )
 
+
+@checked()
 def keys_of(world: Dyck, tokens: Int[AnyArray, " T"], *, start: bool = True) -> Keys:
     """Counts of a string, after a start token if `start`."""
     ids = pair_ids(world, tokens)
@@ -42,19 +56,30 @@ def keys_of(world: Dyck, tokens: Int[AnyArray, " T"], *, start: bool = True) -> 
     return Keys(counts, int(ids[-1]))
 
 
+@checked(times=whole(0, 2**53))
 def pumped(world: Dyck, keys: Keys, times: int, *, type: int = 0, level: int = 1) -> Keys:
     """The prefix with `times` more matched pairs of this type at this level, 1..D."""
-    check_count("times", times, least=0)
-    if level not in range(1, world.depth + 1):
-        raise ValueError(f"level is {level}; it must lie in 1..{world.depth}")
+    check_whole("type", type, 0, world.types - 1)
+    check_whole("level", level, 1, world.depth)
+    if len(keys.counts) != world.pairs + 1:
+        raise ValueError(f"keys has {len(keys.counts)} counts; the world needs {world.pairs + 1}")
     counts = keys.counts.copy()
     counts[[open_ids(world)[type, level - 1], closed_ids(world)[type, level - 1]]] += times
     return keys._replace(counts=counts)
 
 
+@checked()
 def twins(world: Dyck, opened: Sequence[int], last: int = 0) -> tuple[Keys, Keys]:
     """Two prefixes that differ in the type of the last bracket still open: brackets of the types
     `opened`, the last one of them also of the next type, and after it a pair of type `last`."""
+    check_whole("last", last, 0, world.types - 1)
+    if world.types < 2 or not 1 <= len(opened) < world.depth:
+        raise ValueError(
+            f"opened has {len(opened)} types and the world {world.types} types and depth {world.depth}; "
+            "there must be at least one opened, fewer than the depth, and two types"
+        )
+    for i, kind in enumerate(opened):
+        check_whole(f"opened[{i}]", kind, 0, world.types - 1)
     strings = []
     for shift in (0, 1):
         types = [*opened[:-1], (opened[-1] + shift) % world.types]
@@ -70,6 +95,7 @@ def unit(x: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
     return centred / size if size > 0 else centred
 
 
+@checked()
 def output(
     keys: Keys,
     E: Float[np.ndarray, "inputs m"],
@@ -79,6 +105,8 @@ def output(
 ) -> Float[np.ndarray, " m"]:
     """What the MLP of a layer reads: `LN_0(attention) + e(last)`, or `LN_0(attention + e(last))`
     with the residual inside the norm (Eq. 2.85)."""
+    if len(keys.counts) != len(E):
+        raise ValueError(f"keys has {len(keys.counts)} counts; E has {len(E)} rows, one for each")
     last = E[keys.query]
     logits = E @ M @ last
     weights = keys.counts * np.exp(logits - logits[keys.counts > 0].max())
@@ -86,6 +114,7 @@ def output(
     return unit(attended) + last if residual == "outside" else unit(attended + last)
 
 
+@checked()
 def separation(
     pair: Sequence[Keys],
     E: Float[np.ndarray, "inputs m"],
@@ -94,10 +123,18 @@ def separation(
     residual: Residual = "outside",
 ) -> float:
     """The distance of the outputs after two prefixes: what an MLP has to tell them apart by."""
+    check_pair(pair)
     first, second = (output(keys, E, M, W_V, residual) for keys in pair)
     return float(np.linalg.norm(first - second))
 
 
+def check_pair(pair: Sequence[Keys]) -> None:
+    """Raise unless two prefixes are given."""
+    if len(pair) != 2:
+        raise ValueError(f"pair has {len(pair)} prefixes; it must have 2")
+
+
+@checked()
 def attention_model(
     world: Dyck,
     E: Float[np.ndarray, "inputs m"],
@@ -106,6 +143,7 @@ def attention_model(
     residual: Residual = "outside",
 ) -> Transformer:
     """The layer without its MLP as a `Transformer`, whose last residual stream is `output`."""
+    check_embedding(E, world)
     make = variants.theory if residual == "outside" else variants.residual_inside
     m = E.shape[1]
     config = make(world.vocab, width=m, inputs=len(E), mlp_width=0)
@@ -113,13 +151,17 @@ def attention_model(
     return assemble(config, np.asarray(E), [head], [], np.eye(m, world.vocab))
 
 
+@checked()
 def first_weights(model: Transformer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """E, M and W_V of a constructed model in float64."""
+    if model.config.heads != 1:
+        raise ValueError(f"the model has {model.config.heads} heads; it must have one")
     query, key, value = np.moveaxis(np.asarray(model.layers.attention.qkv)[0, :, :, 0], 1, 0)
     out = np.asarray(model.layers.attention.out)[0, 0]
     return np.asarray(model.token_embedding), model.config.scale * key @ query.T, value @ out
 
 
+@checked()
 def theorem_2_2_1_necessity(
     world: Dyck,
     E: Float[np.ndarray, "inputs m"],
@@ -133,6 +175,7 @@ def theorem_2_2_1_necessity(
     largest deviation of the three. That the weights are those of an exact model is the caller's to
     know.
     """
+    check_embedding(E, world)
     values = E @ W_V
     values = values - values.mean(axis=1, keepdims=True)
     first, second = values[open_ids(world)], values[closed_ids(world)]
@@ -156,6 +199,7 @@ def theorem_2_2_1_necessity(
 PUMPED = (0, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
+@checked()
 def pumping(
     world: Dyck,
     pair: Sequence[Keys],
@@ -167,6 +211,7 @@ def pumping(
     level: int = 1,
 ) -> Float[np.ndarray, " times"]:
     """The distance of the outputs after two prefixes, for each number of inserted pairs in `PUMPED`."""
+    check_pair(pair)
     strings = [[pumped(world, keys, n, type=type, level=level) for keys in pair] for n in PUMPED]
     return np.array([separation(both, E, M, W_V) for both in strings])
 
@@ -174,10 +219,12 @@ def pumping(
 # -- the start token (footnote 12 of Corollary 2.2.1) ----------------------------------------------
 
 
+@checked()
 def repeated_bracket(model: Transformer, world: Dyck) -> Theorem:
     """On one bracket repeated 1..D times a causal Transformer without positions and start token
     says the same at every position, whatever its attention; the laws of the world differ by
     `laws`."""
+    check_reads(model, world.vocab - 1)
     tokens = np.zeros(world.depth, int)
     with jax.enable_x64(True):
         laws = np.exp(np.asarray(world.next_logits(tokens)))
@@ -191,6 +238,7 @@ def repeated_bracket(model: Transformer, world: Dyck) -> Theorem:
     )
 
 
+@checked()
 def doubled_string(
     model: Transformer, tokens: Int[np.ndarray, " T"], *, printed: bool = False
 ) -> Theorem:
@@ -199,6 +247,9 @@ def doubled_string(
     True of one layer, and of the constructed model without its start token; as printed, of two
     layers, it is false in general.
     """
+    if (tokens < 0).any():
+        raise ValueError(f"tokens hold {tokens.min()}; ids start at 0")
+    check_reads(model, int(tokens.max()))
     with jax.enable_x64(True):
         once, twice = (
             np.asarray(_outputs(unshared(model), jnp.asarray(np.tile(tokens, times))))[-1]
@@ -211,6 +262,14 @@ def doubled_string(
     )
 
 
+def check_reads(model: Transformer, token: int) -> None:
+    """Raise unless the token is one that the model reads."""
+    rows = model.config.vocab + model.config.extra_inputs
+    if token >= rows:
+        raise ValueError(f"the model reads the ids 0..{rows - 1}; tokens up to {token} are given")
+
+
+@checked()
 def uniform_attention(model: Transformer) -> Transformer:
     """The same model with queries and keys of zero."""
     qkv = np.array(model.layers.attention.qkv)

@@ -15,20 +15,26 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import check_reals, unshared
 from minicosm.models import Transformer, TransformerTrace
 from minicosm.models.variants import theory
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
 
+from ..checks import POSITIVE, whole
+from ..signatures import checked
 from ..theorem import Theorem
+from .embeddings import check_strings, tokens_and_depths
 from .lipschitz import softmax
 from .matrices import Matrices, layers_of, matrices_of, shape_of
+from .weights import check_input_rows
 
+LENGTH = whole(1, 2**20)
 UNCHANGED = 1e-12
 """How far an output may move when a layer is planted, relative to its largest entry."""
 
 
+@checked()
 def zero_head(model: Transformer) -> Transformer:
     """The same model with W_Head = 0: Proposition 2.2.1 as it stands."""
     if model.output is None:
@@ -36,6 +42,7 @@ def zero_head(model: Transformer) -> Transformer:
     return eqx.tree_at(lambda m: m.output, model, np.zeros(np.shape(model.output)))
 
 
+@checked()
 def plant(model: Transformer, logits: Float[np.ndarray, "m n"], *, at: int = 0) -> Transformer:
     """The model with one more layer, in place `at`, whose logits are `x_key^T logits x_query`.
 
@@ -68,9 +75,11 @@ def plant(model: Transformer, logits: Float[np.ndarray, "m n"], *, at: int = 0) 
     return jax.tree.unflatten(jax.tree.structure(empty), jax.tree.leaves(kept))
 
 
+@checked()
 def proposition_2_2_1(model: Transformer, inputs: Float[np.ndarray, "n T m"]) -> Theorem:
     """For all key and query matrices there is a head, zero, for which the output is zero on every
     input."""
+    check_inputs(model, inputs)
     with jax.enable_x64(True):
         output = np.asarray(_traces(zero_head(model), inputs).logits)
     return Theorem.identity(
@@ -78,6 +87,15 @@ def proposition_2_2_1(model: Transformer, inputs: Float[np.ndarray, "n T m"]) ->
     )
 
 
+def check_inputs(model: Transformer, inputs: Float[np.ndarray, "n T m"]) -> None:
+    """Raise unless the inputs are vectors of the model's width."""
+    if inputs.shape[2] != model.config.width:
+        raise ValueError(
+            f"inputs have {inputs.shape[2]} coordinates; the model's width is {model.config.width}"
+        )
+
+
+@checked()
 def planted_layer(
     model: Transformer,
     logits: Float[np.ndarray, "m m"],
@@ -90,6 +108,7 @@ def planted_layer(
     The error is the larger of the change of the output, relative to its largest entry, and of the
     distance of the planted map from the causal softmax of the logits.
     """
+    check_inputs(model, inputs)
     with jax.enable_x64(True):
         before, after = (
             jax.tree.map(np.asarray, _traces(one, inputs))
@@ -99,7 +118,7 @@ def planted_layer(
     stream, T = before.hidden[:, at], inputs.shape[1]
     wanted = np.einsum("nsa,ab,ntb->stn", stream, logits, stream)  # [key, query, sequence]
     future = np.tril(np.ones((T, T), bool), -1)[:, :, None]
-    wanted = softmax(np.where(future, -np.inf, wanted)).transpose(2, 1, 0)
+    wanted = softmax(np.where(future, -1e300, wanted)).transpose(2, 1, 0)
     gap = np.abs(after.attention[:, at, 0] - wanted).max()
     return Theorem.identity(
         "planted layer", float(np.max([change, gap])), within=UNCHANGED, cases=len(inputs)
@@ -111,6 +130,7 @@ def _traces(model: Transformer, inputs: Float[AnyArray, "n T m"]) -> Transformer
     return jax.vmap(model.trace)(inputs)
 
 
+@checked(max_length=LENGTH)
 def copy_model(world: Dyck, *, max_length: int = 64) -> Transformer:
     """A model that copies brackets through its residual stream; its attention reads nothing.
 
@@ -137,13 +157,14 @@ def copy_model(world: Dyck, *, max_length: int = 64) -> Transformer:
     )
 
 
+@checked(max_length=LENGTH)
 def stack_pattern(world: Dyck, *, max_length: int = 64) -> Float[np.ndarray, "m m"]:
     """Logits by which every bracket attends to the last bracket that is open after it.
 
     It is the last open bracket of the query's own depth: depths are matched, and of several the
     latest wins through the position. Queries of depth 0 attend to the start token.
     """
-    token, depth = _pairs(world)
+    token, depth = tokens_and_depths(world)
     logits = np.zeros((world.pairs + 2, world.pairs + 2))
     opens = (token % 2 == 0)[:, None] & (depth[:, None] == depth)
     recency = 10.0 * max_length
@@ -153,18 +174,13 @@ def stack_pattern(world: Dyck, *, max_length: int = 64) -> Float[np.ndarray, "m 
     return logits
 
 
+@checked(strength=POSITIVE)
 def closed_pattern(world: Dyck, *, strength: float = 20.0) -> Float[np.ndarray, "m m"]:
     """Logits by which every position attends evenly to the closed brackets before it."""
-    token, _ = _pairs(world)
+    token, _ = tokens_and_depths(world)
     logits = np.zeros((world.pairs + 2, world.pairs + 2))
     logits[: world.pairs, :] = np.where(token % 2 == 1, strength, 0)[:, None]
     return logits
-
-
-def _pairs(world: Dyck) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
-    """Token and depth of every pair."""
-    token, level = np.divmod(np.arange(world.pairs), world.depth)
-    return token, level + (token % 2 == 0)
 
 
 class Reading(NamedTuple):
@@ -174,8 +190,11 @@ class Reading(NamedTuple):
     attention: Float[np.ndarray, "layers T T"]
 
 
+@checked()
 def read(model: Transformer, world: Dyck, tokens: Int[np.ndarray, " n"]) -> Reading:
     """Run a model over pairs on a string, in double precision."""
+    tokens = check_strings("tokens", tokens, world)
+    check_input_rows(model, world.pairs + 1)
     with jax.enable_x64(True):
         trace = _read(unshared(model), unshared(world), tokens)
         return Reading(np.asarray(trace.logits), np.asarray(trace.attention)[:, 0])
@@ -191,16 +210,38 @@ def _tops(world: Dyck, tokens: Int[AnyArray, " n"]) -> Int[Array, " n"]:
     return world.stack_tops(tokens)
 
 
+def check_map(attention: Float[np.ndarray, "T T"], tokens: Int[np.ndarray, " n"]) -> None:
+    """Raise unless it is what tokens after a start token attend to."""
+    size = len(tokens) + 1
+    if attention.shape != (size, size):
+        raise ValueError(
+            f"attention has shape {attention.shape}; {len(tokens)} tokens after a start token have "
+            f"({size}, {size})"
+        )
+    check_reals("attention", attention, least=0)
+    if not (np.abs(attention.sum(axis=1) - 1) < 1e-4).all():
+        raise ValueError("attention has a row that does not sum to 1; every row must")
+
+
+@checked()
 def top_score(
     world: Dyck, tokens: Int[np.ndarray, " n"], attention: Float[np.ndarray, "T T"]
 ) -> float:
     """The mean attention on the last open bracket, over brackets after which one is open."""
+    tokens = check_strings("tokens", tokens, world)
+    check_map(attention, tokens)
     tops = np.asarray(_tops(world, tokens))
     queries = np.flatnonzero(tops >= 0)
     return float(attention[queries + 1, tops[queries] + 1].mean())
 
 
+@checked()
 def closed_score(tokens: Int[np.ndarray, " n"], attention: Float[np.ndarray, "T T"]) -> float:
     """The mean attention on closed brackets, over positions that can see one."""
-    closed = np.concatenate([[False], np.asarray(tokens) % 2 == 1])
+    check_map(attention, tokens)
+    if (tokens < 0).any() or not (tokens % 2 == 1).any():
+        raise ValueError(
+            f"tokens are {tokens.min()}..{tokens.max()}; they must be at least 0, one of them closed"
+        )
+    closed = np.concatenate([[False], tokens % 2 == 1])
     return float(attention[np.cumsum(closed) > 0][:, closed].sum(axis=1).mean())

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from minicosm.models import Transformer
 
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from .lipschitz import error_budget
 from .matrices import matrices_of, relative_error
@@ -19,6 +20,7 @@ UNITS = 709
 """Hidden units of one matrix that are to suffice for it."""
 
 
+@checked()
 def theorem_2_2_3(
     target: Transformer,
     large: Transformer,
@@ -57,16 +59,22 @@ def theorem_2_2_3(
     return Theorem("Theorem 2.2.3", construction=pruned, check=check)
 
 
+@checked()
 def theorem_2_2_3_budget(certified: Theorem) -> Theorem:
     """The errors of all pruned pairs, carried through the steps of the proof, bound that of the
     pruned model; the slack is 1 less the share of the budget that is used. `certified` is
     `theorem_2_2_3(...).certify(...)`."""
+    if not {"relative error", "budget"} <= set(certified.details):
+        raise ValueError(
+            f"certified is {certified!r}; it must be theorem_2_2_3(...).certify(inputs=...)"
+        )
     share = certified.details["relative error"] / certified.details["budget"]
     return Theorem.inequality(
         "Theorem 2.2.3, error budget", 1 - share, within=0.0, details={"share": share}
     )
 
 
+@checked()
 def corollary_2_2_3(
     first: Transformer,
     second: Transformer,

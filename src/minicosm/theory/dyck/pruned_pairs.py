@@ -5,18 +5,23 @@ In `outer act(inner x)` a hidden unit s that reads one coordinate c contributes
 has almost any wanted sum.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from minicosm.worlds.arrays import check_whole_numbers
+
+from ..checks import COUNT, NOT_NEGATIVE, whole
+from ..signatures import checked
 from .matrices import Matrices
-from .subset_sum import Subsets, closest_subsets
+from .subset_sum import MOST_VALUES, Subsets, closest_subsets
 
 Mode = Literal["signed", "positive", "linear"]
 SIGNS: dict[Mode, tuple[int, ...]] = {"signed": (1, -1), "positive": (1,), "linear": (0,)}
 
 
+@checked(size=whole(1, MOST_VALUES), offers=COUNT, tolerance=NOT_NEGATIVE)
 class Search(NamedTuple):
     """How subset sums are looked for.
 
@@ -48,6 +53,7 @@ class Pair(NamedTuple):
     report: PairReport
 
 
+@checked()
 def prune_pair(
     target: Float[np.ndarray, "r c"],
     inner: Float[np.ndarray, "h p"],
@@ -66,8 +72,8 @@ def prune_pair(
     "positive": act is the ReLU, only positive entries of `inner` are kept, and the result is
     `target relu(x[columns])`. "linear": act is the identity.
     """
-    if mode not in SIGNS:
-        raise ValueError(f"mode is {mode!r}; it must be one of {', '.join(SIGNS)}")
+    check_places("rows", rows, len(outer))
+    check_places("columns", columns, inner.shape[1])
     free, size = np.ones(len(inner), bool), search.size
     kept_inner, kept_outer = np.zeros_like(inner), np.zeros_like(outer)
     errors = np.zeros((len(rows), len(columns), len(SIGNS[mode])))
@@ -101,6 +107,13 @@ def prune_pair(
     )
 
 
+def check_places(name: str, places: Int[np.ndarray, " n"], width: int) -> None:
+    """Raise unless these are different coordinates of so many."""
+    check_whole_numbers(name, places, 0, width - 1)
+    if len(set(places.tolist())) < len(places):
+        raise ValueError(f"{name} has a coordinate more than once; all must differ")
+
+
 def _choose(
     target: Float[np.ndarray, " r"],
     outer: Float[np.ndarray, "r h"],
@@ -121,6 +134,7 @@ def _choose(
     return best
 
 
+@checked()
 def prune_mlp(
     first: Float[np.ndarray, "w c"],
     second: Float[np.ndarray, "r w"],
@@ -132,10 +146,11 @@ def prune_mlp(
     name: str = "mlp",
 ) -> tuple[Matrices, tuple[PairReport, ...]]:
     """Prune the two MLPs of a block to `x -> second relu(first x[columns])`, written to `rows`."""
+    block.check_stack(2, name="block")
     between, width = np.arange(len(first)), block.up.shape[2]
     if len(between) > width:
         raise ValueError(
-            f"the MLP to be found has {len(between)} hidden units; the large model has width {width} "
+            f"the MLP to be found (first) has {len(between)} hidden units; the large model has width {width} "
             "and must have at least that"
         )
     one = prune_pair(
@@ -152,9 +167,17 @@ def prune_mlp(
     return kept, (one.report, two.report)
 
 
+@checked()
 def prune_linear(
-    target: Float[np.ndarray, "r c"], block: Matrices, **places: Any
+    target: Float[np.ndarray, "r c"],
+    block: Matrices,
+    *,
+    rows: Int[np.ndarray, " r"],
+    columns: Int[np.ndarray, " c"],
+    search: Search = SEARCH,
+    name: str = "linear",
 ) -> tuple[Matrices, tuple[PairReport, ...]]:
     """The same to a linear map, `W x = [I, -I] relu([W; -W] x)` (Lemma 2.2.20)."""
     unit = np.eye(len(target))
-    return prune_mlp(np.vstack([target, -target]), np.hstack([unit, -unit]), block, **places)
+    first, second = np.vstack([target, -target]), np.hstack([unit, -unit])
+    return prune_mlp(first, second, block, rows=rows, columns=columns, search=search, name=name)

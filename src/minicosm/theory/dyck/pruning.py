@@ -27,8 +27,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from minicosm.adaptation.checks import check_whole
 from minicosm.models import Transformer
 
+from ..checks import COUNT
+from ..signatures import checked
 from .matrices import Matrices, matrices_of, transformer
 from .pruned_pairs import SEARCH, PairReport, Search, prune_linear, prune_mlp, prune_pair
 
@@ -58,6 +61,7 @@ class Pruned(NamedTuple):
     report: Report
 
 
+@checked(m=COUNT)
 def diagonal_entries(
     value: Float[np.ndarray, "M M"], m: int
 ) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]:
@@ -68,7 +72,9 @@ def diagonal_entries(
     """
     half = (len(value) + 1) // 2
     if len(value) < 2 * m:
-        raise ValueError(f"the large model has width {len(value)}; it must be at least {2 * m}")
+        raise ValueError(
+            f"value is that of a large model of width {len(value)}; for m = {m} it must be at least {2 * m}"
+        )
     chosen = []
     for a, b in zip(
         np.array_split(np.arange(half), m),
@@ -86,10 +92,13 @@ def diagonal_entries(
     return np.array([a for a, _ in chosen]), np.array([b for _, b in chosen])
 
 
+@checked()
 def prune_layer(
     target: Matrices, blocks: Matrices, *, search: Search = SEARCH, name: str = "layer"
 ) -> tuple[Matrices, tuple[PairReport, ...]]:
     """Prune two blocks (four layers of matrices) to one layer of the target."""
+    target.check_stack(0, name="target")
+    blocks.check_stack(4, name="blocks")
     m = target.value.shape[0]
     before, block = (Matrices(*(w[part] for w in blocks)) for part in (slice(2), slice(2, 4)))
     a, b = diagonal_entries(block.value[0], m)
@@ -113,6 +122,7 @@ def prune_layer(
     return kept, (*reports, logits.report, *more)
 
 
+@checked()
 def prune_transformer(
     target: Transformer,
     large: Transformer,
@@ -148,8 +158,12 @@ def prune_transformer(
     for place in sorted(set(range(blocks)) - set(busy)):
         two = Matrices(*(w[2 * place : 2 * place + 2] for w in given))
         same = np.arange(m)
-        names = {"search": search, "name": f"identity of block {place}"}
-        put(place, 2, *prune_linear(np.eye(m), two, rows=same, columns=same, **names))
+        name = f"identity of block {place}"
+        put(
+            place,
+            2,
+            *prune_linear(np.eye(m), two, rows=same, columns=same, search=search, name=name),
+        )
     if not is_pruning(kept, given):
         raise AssertionError("an entry of the pruned model is neither zero nor the large model's")
     return Pruned(
@@ -158,12 +172,19 @@ def prune_transformer(
     )
 
 
+@checked()
 def is_pruning(pruned: Matrices, large: Matrices) -> bool:
     """Definition 2.2.4: every entry is zero or that of the large model."""
+    for name, one, other in zip(Matrices._fields, pruned, large, strict=True):
+        if one.shape != other.shape:
+            raise ValueError(
+                f"{name} has shape {one.shape} in pruned and {other.shape} in large; they must agree"
+            )
     pairs = zip(pruned, large, strict=True)
     return all(bool(np.all((p == 0) | (p == w))) for p, w in pairs)
 
 
+@checked()
 def shared_matrix_pair(
     first: Transformer,
     second: Transformer,
@@ -181,10 +202,7 @@ def shared_matrix_pair(
     matrix is shared by letting a layer of the targets end in its block, where possible, as what is
     kept of it depends on no target; elsewhere it is zero in both.
     """
-    if not 0 <= layer < large.config.layers:
-        raise ValueError(f"layer is {layer}; the large model has {large.config.layers} layers")
-    if which not in WHICH:
-        raise ValueError(f"which is {which!r}; it must be one of {', '.join(WHICH)}")
+    check_whole("layer", layer, 0, large.config.layers - 1)
     if (first.config.width, first.config.layers) != (second.config.width, second.config.layers):
         raise ValueError("the two targets differ in width or layers; they must agree in both")
     block, blocks = layer // 2, large.config.layers // 2

@@ -10,7 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from ..signatures import checked
 
+
+@checked("width")
 class Stage(NamedTuple):
     """`x -> relu(x @ up + up_bias) @ down + down_bias`."""
 
@@ -23,13 +26,23 @@ class Stage(NamedTuple):
     def width(self) -> int:
         return len(self.up_bias)
 
+    @checked()
     def __call__(
         self, x: Float[np.ndarray, "*batch inputs"]
     ) -> Float[np.ndarray, "*batch outputs"]:
+        if x.shape[-1] != len(self.up):
+            raise ValueError(
+                f"x has shape {x.shape}; its last axis must have {len(self.up)} inputs"
+            )
         return np.maximum(x @ self.up + self.up_bias, 0) @ self.down + self.down_bias
 
+    @checked()
     def after(self, matrix: Float[np.ndarray, "before inputs"]) -> "Stage":
         """`x -> stage(x @ matrix)`."""
+        if matrix.shape[1] != len(self.up):
+            raise ValueError(
+                f"matrix has shape {matrix.shape}; it must have {len(self.up)} columns"
+            )
         return self._replace(up=matrix @ self.up)
 
 

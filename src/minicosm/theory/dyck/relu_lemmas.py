@@ -10,6 +10,10 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
+from minicosm.adaptation.checks import check_reals
+
+from ..checks import POSITIVE
+from ..signatures import checked
 from ..theorem import IDENTITY, Condition, Theorem
 from .relu import (
     Stage,
@@ -27,6 +31,7 @@ PRINTED = 1e-3
 """How far off a printed form has to be to count as wrong."""
 
 
+@checked()
 def lemma_2_2_15(
     points: Float[np.ndarray, "n inputs"], values: Float[np.ndarray, "n outputs"]
 ) -> Theorem:
@@ -38,6 +43,7 @@ def lemma_2_2_15(
     return _network("Lemma 2.2.15", error, stage, details={"condition": condition})
 
 
+@checked()
 def lemma_2_2_16(given: Float[np.ndarray, "count n"], v: Float[np.ndarray, " n"]) -> Theorem:
     """For nonzero vectors there are n - 2 orthonormal ones, orthogonal to the vector of ones, whose
     span holds none of the given: those orthogonal to ones and to a v with `v . x != 0` for all x.
@@ -45,6 +51,10 @@ def lemma_2_2_16(given: Float[np.ndarray, "count n"], v: Float[np.ndarray, " n"]
     A vector that is closer to the span than rounding counts as one whole error.
     """
     n = given.shape[1]
+    if n < 3 or not v.any() or not given.any(axis=1).all():
+        raise ValueError(
+            f"given and v have {n} coordinates; they must be nonzero vectors of at least 3"
+        )
     along = float(np.abs(given @ v).min())
     u = orthonormal(np.stack([np.ones(n), v]), n - 2)
     wrong = _worst(np.abs(u @ u.T - np.eye(n - 2)).max(), np.abs(u @ np.ones(n)).max())
@@ -57,11 +67,15 @@ def lemma_2_2_16(given: Float[np.ndarray, "count n"], v: Float[np.ndarray, " n"]
     )
 
 
+@checked(bound=POSITIVE)
 def lemma_2_2_17(
     x: Float[np.ndarray, "count n"], y: Float[np.ndarray, " count"], bound: float
 ) -> Theorem:
     """A ReLU network of two layers and 2n units has f(x, y) = x_y for x in [0, M]^n and y = 1..n."""
     n = x.shape[1]
+    check_reals("y", y, least=1, most=n)
+    if (y != np.round(y)).any():
+        raise ValueError(f"y has an entry that is not among 1..{n}")
     stage = index(n, bound)
     wanted = x[np.arange(len(x)), np.asarray(y, int) - 1]
     error = _worst(_error(stage(np.column_stack([x, y]))[:, 0], wanted), abs(stage.width - 2 * n))
@@ -69,6 +83,7 @@ def lemma_2_2_17(
     return _network("Lemma 2.2.17", error, stage, (Condition("x in [0, M]", inside, {"M": bound}),))
 
 
+@checked(threshold=POSITIVE)
 def lemma_2_2_18(x: Float[np.ndarray, "count n"], threshold: float) -> Theorem:
     """A ReLU network of two layers and 2n units names the only entry that is not zero and above M:
     `sum_i i (relu(x_i) - relu(x_i - M)) / M`."""
@@ -79,6 +94,7 @@ def lemma_2_2_18(x: Float[np.ndarray, "count n"], threshold: float) -> Theorem:
     return _network("Lemma 2.2.18", error, stage, (Condition("one entry above M", single),))
 
 
+@checked()
 def lemma_2_2_19(
     stages: Sequence[Stage], x: Float[np.ndarray, "count inputs"], *, printed: bool = False
 ) -> Theorem:
@@ -87,6 +103,15 @@ def lemma_2_2_19(
     As printed it is too large by all other biases, and wrong where a preactivation of network y - 1
     is negative.
     """
+    if not stages or any(
+        s.up.shape[0] != x.shape[1] or len(s.down_bias) != len(stages[0].down_bias) for s in stages
+    ):
+        raise ValueError(
+            f"stages are {len(stages)}, x has shape {x.shape}; there must be at least one stage, all of "
+            f"{x.shape[1]} inputs and of one number of outputs"
+        )
+    if printed and len({s.width for s in stages}) > 1:
+        raise ValueError("stages differ in width; as printed all are of one")
     bound = max(float(np.abs(x @ s.up + s.up_bias).max()) for s in stages)
     chosen = switch_printed(stages, bound) if printed else switch(stages, bound)
     error = 0.0
@@ -99,6 +124,7 @@ def lemma_2_2_19(
     return _network("Lemma 2.2.19", _worst(error, abs(chosen.width - units)), chosen)
 
 
+@checked()
 def lemma_2_2_20(W: Float[np.ndarray, "n n"], x: Float[np.ndarray, "count n"]) -> Theorem:
     """`W x = [I, -I] relu([W; -W] x)` with 2n units, for |W| <= 2 with matrices of norm at most 2
     sqrt(2)."""

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ..signatures import checked
+
 MOST_VALUES = 40  # two lists of 2^20 sums
 
 
@@ -20,6 +22,7 @@ class Subsets(NamedTuple):
     errors: Float[np.ndarray, " targets"]  # |sum - target|
 
 
+@checked()
 def closest_subsets(
     values: Float[np.ndarray, "*targets n"], targets: Float[np.ndarray, " targets"]
 ) -> Subsets:
@@ -32,15 +35,13 @@ def closest_subsets(
     n = values.shape[-1]
     if n > MOST_VALUES:
         raise ValueError(
-            f"there are {n} values to choose from; subset sums are exact for at most {MOST_VALUES}"
+            f"values has {n} entries to choose from; subset sums are exact for at most {MOST_VALUES}"
         )
-    if values.ndim == 2 and len(values) != len(targets):
+    if values.ndim > 2 or (values.ndim == 2 and len(values) != len(targets)):
         raise ValueError(
-            f"there are {len(values)} rows of values for {len(targets)} targets; "
+            f"values has shape {values.shape} for {len(targets)} targets; "
             "one row for all or one per target is needed"
         )
-    if not (np.isfinite(values).all() and np.isfinite(targets).all()):
-        raise ValueError("a value or a target is not finite; subset sums need finite numbers")
     codes = np.zeros(len(targets), np.int64)
     wanted = np.flatnonzero(targets)
     shared = _halves(values) if values.ndim == 1 and len(wanted) else None

@@ -10,13 +10,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from minicosm.adaptation.checks import check_choice, check_flag, check_real, check_whole
 from minicosm.worlds import GuidedWorld, lagged_error
+from minicosm.worlds.guided.world import check_tree
 
+from ..checks import real, whole, wholes
+from ..signatures import checked
 from ..theorem import Theorem
 from .closed_forms import lagged_outcome
 from .conditions import largest
+from .rules import MOST_BITS, log_table
 
 String = tuple[int, ...]
+REFILLS = ("argmax", "index", "none")
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,16 @@ class Backtracking:
     once_per_prefix: bool = False
     force_first: bool = False
 
+    def __post_init__(self) -> None:
+        check_whole("quota", self.quota, 0, 2**20)
+        check_whole("stride", self.stride, 1)
+        check_real("threshold", self.threshold, least=0)
+        check_choice("refill", self.refill, REFILLS)
+        if self.erasable_prompt is not None:
+            check_whole("erasable_prompt", self.erasable_prompt)
+        for name in ("check_during_refill", "check_prompt", "once_per_prefix", "force_first"):
+            check_flag(name, getattr(self, name))
+
 
 class BacktrackingOutput(NamedTuple):
     """The law of the string, expected counts, the law of the quota that is left, and the most calls that
@@ -61,6 +77,13 @@ class _State(NamedTuple):
     fired: frozenset[String] = frozenset()
 
 
+@checked(
+    log_table=log_table,
+    prompt=wholes(lambda given: given["world"].vocab),
+    end=lambda name, value, given: (
+        None if value is None else check_whole(name, value, 0, given["world"].vocab - 1)
+    ),
+)
 def backtracking(
     world: GuidedWorld,
     log_table: Float[np.ndarray, "levels S"],
@@ -70,6 +93,10 @@ def backtracking(
     end: int | None = None,
 ) -> BacktrackingOutput:
     """The law of the output and expected counts. A prefix is rejected if its score is below the threshold."""
+    check_tree(world.vocab, world.horizon)
+    prompt = tuple(int(token) for token in prompt)
+    if len(prompt) > world.horizon:
+        raise ValueError(f"prompt has {len(prompt)} tokens; strings have {world.horizon}")
     erasable = len(prompt) if settings.erasable_prompt is None else settings.erasable_prompt
     least = max(len(prompt) - erasable, 0)
     counts = {"calls": 0.0, "verifier_calls": 0.0, "backtracks": 0.0}
@@ -133,6 +160,7 @@ def _automaton(world: GuidedWorld, string: String) -> int:
     return state
 
 
+@checked(log_table=log_table)
 def query_count(
     world: GuidedWorld, log_table: Float[np.ndarray, "levels S"], settings: Backtracking
 ) -> Theorem:
@@ -144,6 +172,7 @@ def query_count(
     return Theorem.inequality(name, float(bound - most), within=0.0, details=details)
 
 
+@checked(log_table=log_table)
 def query_count_as_printed(
     world: GuidedWorld, log_table: Float[np.ndarray, "levels S"], settings: Backtracking
 ) -> Theorem:
@@ -154,6 +183,12 @@ def query_count_as_printed(
     return Theorem.inequality(name, float(world.horizon - most), within=0.0, details=details)
 
 
+@checked(
+    length=whole(1, MOST_BITS),
+    position=lambda name, value, given: check_whole(name, value, 1, given["length"]),
+    lag=whole(0, None),
+    chance=real(least=0, below=0.5),
+)
 def lagged_errors(
     length: int, position: int, lag: int, chance: float, settings: Backtracking
 ) -> Theorem:

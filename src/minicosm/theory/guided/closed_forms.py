@@ -5,6 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..checks import probabilities, real, reals, whole
+from ..signatures import checked
+
+TINY = float(np.finfo(float).tiny)
+
 
 class LastTokenErrors(NamedTuple):
     """What guidance comes to if tokens are independent under `pi*` and `r = V / V*` depends on the last."""
@@ -15,6 +20,11 @@ class LastTokenErrors(NamedTuple):
     leaf_mass: float
 
 
+@checked(
+    target=probabilities((None,)),
+    ratio=reals(lambda given: given["target"].shape, least=TINY),
+    horizon=whole(1),
+)
 def last_token_errors(target: Any, ratio: Any, horizon: int) -> LastTokenErrors:
     """Tokens have the law p = `target` under `pi*`; `r = ratio[last token]` on levels 1..H-1, one at leaves.
 
@@ -43,11 +53,13 @@ def last_token_errors(target: Any, ratio: Any, horizon: int) -> LastTokenErrors:
     return LastTokenErrors(plain, kl_first, time, 1 / (2 * (1 + (horizon - 1) * mean)))
 
 
+@checked(horizon=whole(1), bias=real(least=0, below=1))
 def biased_coin_errors(horizon: int, bias: float) -> LastTokenErrors:
     """Fair bits; the verifier says 1 + bias after a one and 1 - bias after a zero."""
     return last_token_errors([0.5, 0.5], [1 - bias, 1 + bias], horizon)
 
 
+@checked(horizon=whole(1), weight=real(above=0))
 def delayed_errors(horizon: int, weight: float) -> LastTokenErrors:
     """`tau = weight^(ones)`; the verifier is one step late: `r = (1 + weight) / (2 weight^bit)`."""
     p = np.array([1, weight]) / (1 + weight)

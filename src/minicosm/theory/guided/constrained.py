@@ -7,9 +7,14 @@ from jaxtyping import Bool, Float
 
 from minicosm.worlds import GuidedWorld, TableVerifier
 
+from ..checks import truths
+from ..signatures import checked
+
+_ACCEPTS = truths(lambda given: (given["world"].horizon + 1, given["world"].states))
 Truths = Bool[np.ndarray, "levels S"]
 
 
+@checked()
 def rejection_calls(world: GuidedWorld) -> float:
     """`D / P(accepted)`; a string is accepted with probability `tau / max tau`."""
     log_partition = world.log_partition()
@@ -26,6 +31,7 @@ class Tokenwise(NamedTuple):
     stuck: float  # probability to come to a prefix with no accepted token
 
 
+@checked(accepts=_ACCEPTS)
 def tokenwise_rejection(world: GuidedWorld, accepts: Truths) -> Tokenwise:
     """Tokens have the law `O(a | u) 1[ua accepted] / alpha(u)`, `alpha(u) = sum_a O(a | u) 1[ua accepted]`;
     `1 / alpha(u)` draws are expected after u. Where no token is accepted the base law stands in."""
@@ -47,6 +53,7 @@ def tokenwise_rejection(world: GuidedWorld, accepts: Truths) -> Tokenwise:
     return Tokenwise(tokenwise, float("inf") if stuck > 0 else calls, stuck)
 
 
+@checked(accepts=_ACCEPTS)
 def restart_calls(world: GuidedWorld, accepts: Truths) -> float:
     """Tokens are drawn once, and at the first rejected one the string starts over:
     `sum_{h < D} P(the first h tokens are accepted) / P(all are)`."""
@@ -65,6 +72,7 @@ class Enumerated(NamedTuple):
     verifier_calls: int
 
 
+@checked()
 def verifier_enumeration(verifier: TableVerifier) -> Enumerated:
     """At every position try the tokens in order and keep the first whose prefix is accepted: no call to
     the generator and at most K D to the verifier."""

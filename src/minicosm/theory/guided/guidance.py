@@ -7,6 +7,8 @@ from scipy.sparse.linalg import splu
 
 from minicosm.worlds import needle
 
+from ..checks import whole
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import mixing
 from .closed_forms import needle_costs
@@ -14,8 +16,10 @@ from .conditions import exact_leaves, exact_values, largest, same_support, where
 from .distances import kl
 from .lumped_tree import LumpedTree
 from .prefix_tree import PrefixTree
+from .rules import MOST_BITS
 
 
+@checked()
 def first_leaf(tree: PrefixTree) -> Theorem:
     """The first leaf has the law of plain guidance with the values W of `PrefixTree.first_leaf_values`, and
     takes `sum_{|u| < H} w(u) v(u)` expected steps: both against linear equations of the absorbed walk. The
@@ -39,6 +43,7 @@ def first_leaf(tree: PrefixTree) -> Theorem:
     return Theorem.identity("first leaf", result, conditions=(reached,), details=details)
 
 
+@checked()
 def first_leaf_of_exact_values(tree: PrefixTree) -> Theorem:
     """With exact values the first leaf has the law `pi*` and takes `H^2` expected steps."""
 
@@ -50,6 +55,7 @@ def first_leaf_of_exact_values(tree: PrefixTree) -> Theorem:
     return Theorem.identity("first leaf of exact values", where(needs, error), conditions=needs)
 
 
+@checked()
 def spread_of_the_first_leaf(tree: PrefixTree) -> Theorem:
     """With exact leaves and `1/kappa <= r <= kappa` the law q of the first leaf has
     `max_y (q / pi*) / min_y (q / pi*) <= prod_{k=1}^{H-1} (k + kappa^2) / (k + kappa^-2)`; the slack is that
@@ -66,6 +72,7 @@ def spread_of_the_first_leaf(tree: PrefixTree) -> Theorem:
     return Theorem.inequality("spread of the first leaf", where(needs, slack), conditions=needs)
 
 
+@checked()
 def plain_guidance(tree: PrefixTree) -> Theorem:
     """Value-guided sampling has `pi(y) / pi*(y) = prod_h r(y_{1:h}) / rbar(y_{1:h-1})`, `rbar(u)` the mean of
     r over the next token under `pi*`, and `KL(pi* || pi) = sum_h E_{pi*}[log rbar - log r]`."""
@@ -84,6 +91,7 @@ def plain_guidance(tree: PrefixTree) -> Theorem:
     return Theorem.identity("plain guidance", result, conditions=needs, details=details)
 
 
+@checked()
 def plain_product(tree: PrefixTree) -> Float[np.ndarray, " leaves"]:
     """`pi*(y) prod_h r(y_{1:h}) / rbar(y_{1:h-1})`, `rbar(u) = E_{a ~ pi*(.|u)} r(ua)`."""
     ratio, weights = mixing.errors(tree).ratio, tree.mass * tree.exact
@@ -97,6 +105,7 @@ def plain_product(tree: PrefixTree) -> Float[np.ndarray, " leaves"]:
     return tree.target() * factor
 
 
+@checked(horizon=whole(1, MOST_BITS))
 def feasibility_stalls(horizon: int) -> Theorem:
     """In the needle world with the feasibility verifier as value the first leaf takes `2^(D+2) - 4 - 3D`
     steps, and the leaves have mass `2^-D / (2 (1 - 2^-D))`; errors are relative."""

@@ -13,15 +13,22 @@ values of leaves are exact.
 import numpy as np
 from jaxtyping import Float
 
+from ..checks import Given, probabilities, real, whole
+from ..signatures import checked
 from ..theorem import Theorem
 from .conditions import exact_leaves, largest
 from .distances import tv
 from .prefix_tree import PrefixTree
 
 
+def _per_node(given: Given) -> tuple[int]:
+    return (len(given["self"].tree.mass),)
+
+
 class HoldingWalk:
     """The walk that holds on reject, on the nodes of a tree that can be reached."""
 
+    @checked(bound=real(above=0))
     def __init__(self, tree: PrefixTree, bound: float | None = None) -> None:
         """`bound` is M; the least one by default."""
         if not tree.value[0] > 0:
@@ -41,8 +48,12 @@ class HoldingWalk:
         weights = np.where(self.tree.alive, self.tree.mass * self.tree.value, 0)
         return weights / weights.sum()
 
+    @checked(law=probabilities(_per_node))
     def advance(self, law: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """The law over nodes after one more step."""
+        return self._advance(law)
+
+    def _advance(self, law: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         tree, half = self.tree, 1 / (2 * self.bound)
         value = np.where(tree.alive, tree.value, 1)
         up = np.where(tree.alive, law * half, 0)
@@ -50,26 +61,29 @@ class HoldingWalk:
         down = np.where(tree.alive, tree.steps_down * tree.value, 0) * half
         down *= (law / value)[tree.parent]
         down[0] = 0
-        leaves = up + tree.over_children(down)
-        return law - leaves + down + tree.over_children(up)
+        leaves = up + tree._over_children(down)
+        return law - leaves + down + tree._over_children(up)
 
+    @checked(steps=whole())
     def after(self, steps: int) -> Float[np.ndarray, " n"]:
         """The law of `y^(T)` over nodes, T = `steps`, from the root."""
         law = self.tree.start()
         for _ in range(steps):
-            law = self.advance(law)
+            law = self._advance(law)
         return law
 
+    @checked(steps=whole())
     def calls(self, steps: int) -> float:
         """Expected laws that are asked for in T steps from the root: one for each proposed child, half of
         the steps that do not begin at a leaf."""
         law, total = self.tree.start(), 0.0
         for _ in range(steps):
             total += float(law[self.tree.inner].sum()) / 2
-            law = self.advance(law)
+            law = self._advance(law)
         return total
 
 
+@checked(envelope=real(above=0))
 def repeated_proposals(tree: PrefixTree, envelope: float) -> Float[np.ndarray, " n"]:
     """Expected children that are proposed until a move from each node is accepted, each with probability
     V / `envelope`: `envelope / (V(u) + N(u))`, `N(u) = sum_a pi_ref(a | u) V(ua)`, without V(u) at the
@@ -85,6 +99,7 @@ def repeated_proposals(tree: PrefixTree, envelope: float) -> Float[np.ndarray, "
     return proposed
 
 
+@checked()
 def holding_with_an_envelope(tree: PrefixTree) -> Theorem:
     """Parent or child (drawn from `pi_ref`) proposed with probability 1/2 each, accepted with probability
     V / M for a constant M, otherwise the walk stays: its stationary law is `pi_ref`, not `pi_ref V`. How far
@@ -102,6 +117,7 @@ def holding_with_an_envelope(tree: PrefixTree) -> Theorem:
     return Theorem.identity("holding with a constant envelope", stays, details=details)
 
 
+@checked()
 def holding_on_rejection(tree: PrefixTree) -> Theorem:
     """The walk of `HoldingWalk` has the stationary law `pi_ref V`; with exact leaves it is `pi*` there."""
     walk = HoldingWalk(tree)

@@ -9,20 +9,20 @@ from jaxtyping import Float
 from minicosm.worlds import GuidedWorld
 from minicosm.worlds.guided.world import log_sum
 
+from ..signatures import checked
+from .rules import log_table
+
 Table = Float[np.ndarray, "levels S"]
 
 
 class LumpedTree:
     """VGB and plain guidance with the values `exp(log_table[h, s])`, by default the exact ones."""
 
+    @checked(log_table=log_table)
     def __init__(self, world: GuidedWorld, log_table: Table | None = None) -> None:
         self.world = world
         self.exact = world.log_values()
-        self.table = self.exact if log_table is None else np.asarray(log_table, np.float64)
-        if self.table.shape != self.exact.shape:
-            raise ValueError(
-                f"the table has shape {self.table.shape}; the world's is {self.exact.shape}"
-            )
+        self.table = self.exact if log_table is None else log_table
         self._rows = world.base.shape[1]  # states that have a next token
 
     def _down(self, h: int, table: Table) -> Float[np.ndarray, "rows K"]:
@@ -63,6 +63,7 @@ class LumpedTree:
             )
         return W, S
 
+    @checked(table=log_table)
     def kl(self, table: Table) -> float:
         """`KL(pi* || guided sampling with these values)`, summed token by token under `pi*`."""
         base = self.world.tilted().base
@@ -89,6 +90,7 @@ class LumpedTree:
         """`KL(pi* || first leaf of VGB)`."""
         return self.kl(self.first_leaf_tables()[0])
 
+    @checked()
     def hitting_time(self, *, lazy: bool = False) -> float:
         """Expected steps to the first leaf, `sum_{|u| < H} w(u) v(u)`."""
         _, S = self.first_leaf_tables()

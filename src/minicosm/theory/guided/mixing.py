@@ -5,9 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from ..checks import real, whole
+from ..signatures import checked
 from .prefix_tree import PrefixTree
 
 
+@checked()
 def exact_spectrum(tree: PrefixTree) -> Float[np.ndarray, " m"]:
     """Eigenvalues of the lazy walk with exact values, increasing: `1/2 + lambda/2` of
 
@@ -25,6 +28,7 @@ def exact_spectrum(tree: PrefixTree) -> Float[np.ndarray, " m"]:
     return np.sort(np.concatenate(values)) / 2 + 0.5
 
 
+@checked()
 def exact_gap(tree: PrefixTree) -> float:
     """`1/2 (1 - cos(pi / max(H, 2 (H - h_0))))`, h_0 the depth of the first node that branches (H if none);
     a single edge (H = 1, one leaf) has the gap one."""
@@ -42,6 +46,7 @@ class Errors(NamedTuple):
     kappa: float
 
 
+@checked()
 def errors(tree: PrefixTree) -> Errors:
     on = (tree.mass > 0) & (tree.exact > 0) & (tree.level > 0)
     ratio = np.ones(len(on))
@@ -59,6 +64,7 @@ class GapBounds(NamedTuple):
     closed: float
 
 
+@checked()
 def gap_bounds(tree: PrefixTree) -> GapBounds:
     """`canonical = min_w [c(w) / 2M] / [2H mu(T_w) (1 - mu(T_w))]`, T_w the subtree of w, and
     `closed = 1 / (4H (1 + 2 kappa^2 (H - 1)))`. Values must be positive exactly where `V*` is."""
@@ -70,6 +76,7 @@ def gap_bounds(tree: PrefixTree) -> GapBounds:
     return GapBounds(tree.gap(), float(canonical.min()), 1 / (4 * H * (1 + 2 * kappa**2 * (H - 1))))
 
 
+@checked()
 def subtree_mass(tree: PrefixTree) -> Float[np.ndarray, " n"]:
     """`mu(T_w)`."""
     total = tree.stationary().copy()
@@ -79,6 +86,7 @@ def subtree_mass(tree: PrefixTree) -> Float[np.ndarray, " n"]:
     return total
 
 
+@checked(steps=whole())
 def tv_curve(
     tree: PrefixTree, steps: int
 ) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
@@ -91,15 +99,17 @@ def tv_curve(
         nodes[t] = np.abs(law - mu).sum() / 2
         if law[tree.leaves].sum() > 0:
             leaves[t] = np.abs(tree.given_leaf(law) - target).sum() / 2
-        law = tree.advance(law)
+        law = tree._advance(law)
     return nodes, leaves
 
 
+@checked(root_mass=real(above=0, most=1), gap=real(least=0, most=1), steps=whole())
 def tv_bound(root_mass: float, gap: float, steps: int) -> Float[np.ndarray, " t"]:
     """`1/2 sqrt((1 - mu_0) / mu_0) (1 - gap)^t` for t = 0..steps."""
     return 0.5 * np.sqrt((1 - root_mass) / root_mass) * (1 - gap) ** np.arange(steps + 1)
 
 
+@checked(horizon=whole(1, None), kappa=real(least=1), delta=real(above=0, most=1))
 def sufficient_steps(horizon: int, kappa: float, delta: float) -> int:
     """T that ensures a leaf-conditional total variation of at most delta, from the closed bounds:
     `ln(1 / (sqrt(mu_0) delta m)) / gap`, `mu_0 = 1 / (2 kappa (1 + kappa (H - 1)))`,
@@ -109,6 +119,7 @@ def sufficient_steps(horizon: int, kappa: float, delta: float) -> int:
     return int(np.ceil(np.log(np.sqrt(2 * kappa * spread) * 2 * spread / delta) / gap))
 
 
+@checked()
 def root_time(tree: PrefixTree) -> float:
     """Expected lazy steps from a leaf drawn from `pi*` to the root:
     `2H + 4 sum_{1 <= h < k <= H} E_{pi*}[r(y_{1:k}) / r(y_{1:h})]`. Needs positive values where V* is."""
@@ -124,6 +135,7 @@ def root_time(tree: PrefixTree) -> float:
     return 2 * tree.horizon + 4 * total
 
 
+@checked(steps=whole(1))
 def coverage(
     tree: PrefixTree, steps: int
 ) -> tuple[Float[np.ndarray, " leaves"], Float[np.ndarray, " leaves"]]:
@@ -132,7 +144,7 @@ def coverage(
     law, total = tree.start(), np.zeros(len(tree.mass))
     for _ in range(steps):
         total += law
-        law = tree.advance(law)
+        law = tree._advance(law)
     at = tree.leaves
     mu, alive = tree.stationary()[at], tree.alive[at]
     hit = np.zeros(len(tree.mass))
@@ -140,7 +152,7 @@ def coverage(
     safe = np.where(tree.weight > 0, tree.weight, 1)
     for _ in range(steps // 2):
         up = tree.edge * hit[tree.parent]
-        down = tree.over_children(tree.edge * hit)
+        down = tree._over_children(tree.edge * hit)
         new = (hit + (up + down) / safe) / 2
         new[0] = 1
         hit = new

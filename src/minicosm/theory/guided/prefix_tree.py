@@ -12,11 +12,19 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.sparse import csr_array, eye_array
 
+from minicosm.adaptation.checks import check_whole
 from minicosm.worlds import GuidedWorld
 
+from ..checks import Given, probabilities, reals, whole
+from ..signatures import checked
 from .distances import kl, tv
+from .rules import MOST_LOG, value_table
 
 DENSE = 5000  # nodes of the largest chain whose spectrum is computed
+
+
+def _per_node(given: Given) -> tuple[int]:
+    return (len(given["self"].mass),)
 
 
 class Amplification(NamedTuple):
@@ -35,18 +43,17 @@ class PrefixTree:
     The root's own value is never used.
     """
 
+    @checked(log_table=value_table)
     def __init__(
         self, world: GuidedWorld, log_table: Float[np.ndarray, "levels S"] | None = None
     ) -> None:
         states = world.prefix_states()
         exact = world.log_values()
-        table = exact if log_table is None else np.asarray(log_table, np.float64)
-        if table.shape != exact.shape:
-            raise ValueError(f"the table has shape {table.shape}; the world's is {exact.shape}")
-        if np.isnan(table).any() or (table == np.inf).any():
+        if exact.max() > MOST_LOG:
             raise ValueError(
-                "the table has entries that are NaN or infinite; values must be finite"
+                f"the world has the value e^{exact.max():g}; beyond e^{MOST_LOG:g} use a `LumpedTree`"
             )
+        table = exact if log_table is None else log_table
         self.world, self.horizon, self.vocab = world, world.horizon, world.vocab
         self.table = table
         sizes = [len(at) for at in states]
@@ -76,6 +83,8 @@ class PrefixTree:
         return alive
 
     def nodes(self, level: int) -> slice:
+        """Those on a level, 0..H."""
+        level = check_whole("level", level, 0, self.horizon)
         return slice(int(self.starts[level]), int(self.starts[level + 1]))
 
     @property
@@ -87,8 +96,12 @@ class PrefixTree:
         """All nodes but the leaves."""
         return slice(0, int(self.starts[self.horizon]))
 
+    @checked(values=reals(_per_node))
     def over_children(self, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """The sum of `values` over the children of every node; zero at leaves."""
+        return self._over_children(values)
+
+    def _over_children(self, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         total = np.zeros(len(values))
         total[self.inner] = values[1:].reshape(-1, self.vocab).sum(axis=1)
         return total
@@ -112,6 +125,7 @@ class PrefixTree:
         """The stationary law given that the node is a leaf: `pi*` if the values of leaves are exact."""
         return self.given_leaf(self.stationary())
 
+    @checked(law=probabilities(_per_node, lacking=True))
     def given_leaf(self, law: Float[np.ndarray, " n"]) -> Float[np.ndarray, " leaves"]:
         """A law over nodes, given that the node is a leaf."""
         leaves = law[self.leaves]
@@ -125,32 +139,41 @@ class PrefixTree:
         law[0] = 1
         return law
 
+    @checked(law=probabilities(_per_node, lacking=True))
     def advance(
         self, law: Float[np.ndarray, " n"], *, lazy: bool = True
     ) -> Float[np.ndarray, " n"]:
         """The law over nodes after one more step."""
+        return self._advance(law, lazy=lazy)
+
+    def _advance(
+        self, law: Float[np.ndarray, " n"], *, lazy: bool = True
+    ) -> Float[np.ndarray, " n"]:
         rate = np.divide(law, self.weight, out=np.zeros_like(law), where=self.weight > 0)
-        moved = self.over_children(rate * self.edge)
+        moved = self._over_children(rate * self.edge)
         moved[1:] += (rate[self.parent] * self.edge)[1:]
         return (law + moved) / 2 if lazy else moved
 
+    @checked(steps=whole())
     def after(self, steps: int, *, lazy: bool = True) -> Float[np.ndarray, " n"]:
         """The law of `y^(T)` over nodes, T = `steps`, from the root."""
         self._check_moves()
         law = self.start()
         for _ in range(steps):
-            law = self.advance(law, lazy=lazy)
+            law = self._advance(law, lazy=lazy)
         return law
 
+    @checked(steps=whole(1))
     def at_uniform_time(self, steps: int) -> Float[np.ndarray, " n"]:
         """The law of `y^(i)` with i uniform in 1..T."""
         self._check_moves()
         law, total = self.start(), np.zeros(len(self.mass))
         for _ in range(steps):
-            law = self.advance(law)
+            law = self._advance(law)
             total += law
         return total / steps
 
+    @checked(steps=whole())
     def reached_by(self, steps: int) -> tuple[Float[np.ndarray, " leaves"], float]:
         """`P(the first leaf is y, within T lazy steps)`, what is missing to one has reached none; and the
         expected number of moves until then."""
@@ -158,11 +181,12 @@ class PrefixTree:
         law, result, moves = self.start(), np.zeros(self.vocab**self.horizon), 0.0
         for _ in range(steps):
             moves += float(law.sum()) / 2
-            law = self.advance(law)
+            law = self._advance(law)
             result += law[self.leaves]
             law[self.leaves] = 0
         return result, moves
 
+    @checked()
     def kernel(self, *, lazy: bool = True) -> csr_array:
         """The transition matrix over the nodes that can be reached, in order; rows sum to one."""
         self._check_moves()
@@ -177,6 +201,7 @@ class PrefixTree:
         moves = csr_array((np.concatenate([up, down]), (rows, columns)), (len(at), len(at)))
         return csr_array(0.5 * (moves + eye_array(len(at)))) if lazy else moves
 
+    @checked()
     def spectrum(self, *, lazy: bool = True) -> Float[np.ndarray, " m"]:
         """Eigenvalues of the kernel, which is symmetric in the scalar product of `mu`; increasing."""
         return self._eigenvalues / 2 + 0.5 if lazy else self._eigenvalues
@@ -208,6 +233,7 @@ class PrefixTree:
         """The mass under `pi*` of strings that the walk cannot reach: a value on their way is zero."""
         return float(self.target()[~self.alive[self.leaves]].sum())
 
+    @checked(value=reals(_per_node, least=0))
     def guided_law(self, value: Float[np.ndarray, " n"]) -> Float[np.ndarray, " leaves"]:
         """Value-guided sampling: `q(a | u)` proportional to `pi_ref(a | u) value(ua)`. Where all weights are
         zero the sampler fails: what is missing to one."""
@@ -241,6 +267,7 @@ class PrefixTree:
         self._check_reaches()
         return self.guided_law(self.first_leaf_values()[0])
 
+    @checked()
     def hitting_time(self, *, lazy: bool = False) -> float:
         """Expected steps to the first leaf: `sum_{|u| < H} w(u) v(u)`, where v is the probability to come
         back to u rather than leave, `v(root) = 1 / S(root)`, `v(u) = v(parent) V(u) / (V(u) + S(u))`."""

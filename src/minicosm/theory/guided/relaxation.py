@@ -4,12 +4,15 @@ import numpy as np
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import splu
 
+from ..checks import whole
+from ..signatures import checked
 from ..theorem import Theorem
 from . import mixing
 from .conditions import least, same_support, where
 from .prefix_tree import PrefixTree
 
 
+@checked()
 def gap_bounds(tree: PrefixTree) -> Theorem:
     """`gap >= min_w [c(w)/2M] / [2H mu(T_w) (1 - mu(T_w))] >= 1 / (4H (1 + 2 kappa^2 (H - 1)))`; the slack is
     that of the closer one of the two, relative to its right side."""
@@ -25,6 +28,7 @@ def gap_bounds(tree: PrefixTree) -> Theorem:
     return Theorem.inequality("gap", result, conditions=needs, details=details)
 
 
+@checked(steps=whole())
 def decay(tree: PrefixTree, steps: int) -> Theorem:
     """From the root `TV_t <= 1/2 sqrt((1 - mu_0) / mu_0) (1 - gap)^t`; `steps` are followed."""
 
@@ -36,6 +40,7 @@ def decay(tree: PrefixTree, steps: int) -> Theorem:
     return Theorem.inequality("decay", where(needs, slack), conditions=needs)
 
 
+@checked()
 def time_to_the_root(tree: PrefixTree) -> Theorem:
     """The expected lazy time from a leaf drawn from `pi*` to the root is that of `mixing.root_time`. The
     error is relative, against `(1 - P) t = 1` off the root."""
@@ -51,6 +56,7 @@ def time_to_the_root(tree: PrefixTree) -> Theorem:
     return Theorem.identity("time to the root", where(needs, error), conditions=needs)
 
 
+@checked(steps=whole(1))
 def coverage(tree: PrefixTree, steps: int) -> Theorem:
     """The average law over T = `steps` steps has `nu_T(y) / mu(y) >= 1/2 P_y(the root is hit by T/2)`."""
 

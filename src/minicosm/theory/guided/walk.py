@@ -5,12 +5,15 @@ from jaxtyping import Float
 
 from minicosm.worlds import GuidedWorld
 
+from ..checks import real, whole
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import mixing
 from .conditions import exact_leaves, exact_values, largest, same_support, where
 from .prefix_tree import PrefixTree
 
 
+@checked()
 def stationary_law(tree: PrefixTree) -> Theorem:
     """`mu(u) = w(u) / (2 sum_h C_h)` is stationary, and every edge carries `c / 2M` in both directions."""
     kernel, inside = tree.kernel(), tree.stationary()[tree.alive]
@@ -23,6 +26,7 @@ def stationary_law(tree: PrefixTree) -> Theorem:
     return Theorem.identity("stationary law", largest(moved, balance), details=details)
 
 
+@checked()
 def law_of_the_leaves(tree: PrefixTree) -> Theorem:
     """Given a leaf, `mu` is in proportion to `pi* r`: `pi*` if the leaves are exact."""
 
@@ -34,6 +38,7 @@ def law_of_the_leaves(tree: PrefixTree) -> Theorem:
     return Theorem.identity("law of the leaves", where(needs, error), conditions=needs)
 
 
+@checked()
 def mass_of_the_leaves(tree: PrefixTree) -> Theorem:
     """With exact leaves `mu(leaves) = 1 / (2 sum_h E_{pi*}[r(y_{1:h})])`."""
 
@@ -46,6 +51,7 @@ def mass_of_the_leaves(tree: PrefixTree) -> Theorem:
     return Theorem.identity("mass of the leaves", where(needs, error), conditions=needs)
 
 
+@checked()
 def least_mass_of_the_leaves(tree: PrefixTree) -> Theorem:
     """With exact leaves and `1/kappa <= r <= kappa`, `mu(leaves) >= 1 / (2 (1 + kappa (H - 1)))`."""
     bound = 1 / (2 * (1 + mixing.errors(tree).kappa * (tree.horizon - 1)))
@@ -53,6 +59,7 @@ def least_mass_of_the_leaves(tree: PrefixTree) -> Theorem:
     return Theorem.inequality("least mass of the leaves", slack, conditions=exact_leaves(tree))
 
 
+@checked()
 def masses_of_levels(tree: PrefixTree) -> Theorem:
     """With exact values every inner level has mass 1/H, the root and all leaves together 1/(2H) each."""
     H = tree.horizon
@@ -62,6 +69,7 @@ def masses_of_levels(tree: PrefixTree) -> Theorem:
     return Theorem.identity("masses of levels", float(error), conditions=exact_values(tree))
 
 
+@checked()
 def spectrum(tree: PrefixTree) -> Theorem:
     """With exact values the eigenvalues are those of `mixing.exact_spectrum`, and no others."""
 
@@ -72,6 +80,7 @@ def spectrum(tree: PrefixTree) -> Theorem:
     return Theorem.identity("spectrum", where(needs, error), conditions=needs)
 
 
+@checked(steps=whole(1))
 def law_at_every_time(tree: PrefixTree, steps: int = 60) -> Theorem:
     """With exact values, from the root and given the level h, the node has the law `pi*(y_{1:h})` after
     any number of steps; `steps` are followed."""
@@ -79,7 +88,7 @@ def law_at_every_time(tree: PrefixTree, steps: int = 60) -> Theorem:
     def error() -> float:
         wanted, worst, law = tree.mass * tree.exact / tree.exact[0], 0.0, tree.start()
         for _ in range(steps):
-            law = tree.advance(law)
+            law = tree._advance(law)
             levels = np.add.reduceat(law, tree.starts[:-1])
             worst = largest(worst, float(np.abs(law - wanted * levels[tree.level]).max()))
         return worst
@@ -88,6 +97,7 @@ def law_at_every_time(tree: PrefixTree, steps: int = 60) -> Theorem:
     return Theorem.identity("law at every time", where(needs, error), conditions=needs)
 
 
+@checked()
 def sinclair_jerrum(world: GuidedWorld) -> Theorem:
     """With uniform tokens, a constraint set A and exact values, `c(u)` is the share of strings that begin
     with u and lie in A."""
@@ -106,6 +116,7 @@ def sinclair_jerrum(world: GuidedWorld) -> Theorem:
     return Theorem.identity("Sinclair-Jerrum walk", error, conditions=conditions)
 
 
+@checked()
 def footnote_12_as_printed(tree: PrefixTree) -> Theorem:
     """Without laziness there is no stationary law. The slack is by how much one step changes `mu`, less
     the 1e-12 that rounding may leave."""
@@ -114,12 +125,14 @@ def footnote_12_as_printed(tree: PrefixTree) -> Theorem:
     return Theorem.inequality("Footnote 12 as printed", change - 1e-12, within=0.0)
 
 
+@checked()
 def no_convergence_without_laziness(tree: PrefixTree) -> Theorem:
     """Without laziness the walk from the root stays at total variation 1/2 or more from `mu`."""
     distance = _distance(tree, lazy=False)
     return Theorem.inequality("no convergence without laziness", distance - 0.5)
 
 
+@checked()
 def convergence_with_laziness(tree: PrefixTree) -> Theorem:
     """With laziness it comes to `mu`: total variation at most 1e-6 after 400 H steps."""
     distance = _distance(tree, lazy=True)
@@ -132,6 +145,7 @@ def _distance(tree: PrefixTree, *, lazy: bool) -> float:
     return float(np.abs(law - tree.stationary()).sum() / 2)
 
 
+@checked(factor=real(above=0))
 def scaled_levels(tree: PrefixTree, factor: float = 2.0) -> Theorem:
     """Values times `factor^h` on every level give the same law of plain guidance, and the same stationary
     law of the leaves."""
@@ -143,6 +157,7 @@ def scaled_levels(tree: PrefixTree, factor: float = 2.0) -> Theorem:
     return Theorem.identity("scaled levels", largest(plain, leaves), details=details)
 
 
+@checked(scale=real(above=0))
 def scaled_below_the_leaves(world: GuidedWorld, scale: float) -> Theorem:
     """`V = scale^h V*` below the leaves leaves the laws of the leaves and of the first leaf exact. What
     it moves, the mass of the leaves and the steps to the first one, are details."""

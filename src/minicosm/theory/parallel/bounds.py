@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 from math import ceil, comb, exp, expm1, floor, inf, isfinite, log, log1p, sqrt, tanh
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minicosm.worlds import CliqueIsing
-from minicosm.worlds.arrays import check_count
-from minicosm.worlds.joint.masks import check_k
 
+from ..checks import Given, whole
+from ..signatures import checked
 from ..theorem import Condition
+from .rules import CONSTANT, DELTA, NOT_NEGATIVE, POSITIVE, SIZE, hidden
 
 MOST_LOG = 709.0  # e^709 is near the largest double
 
@@ -19,12 +21,19 @@ def _exp(x: float) -> float:
     return exp(x) if x < MOST_LOG else inf
 
 
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta is {delta}; it must lie strictly between 0 and 1")
-
-
 # -- Theorem 4.1.4 ------------------------------------------------------------------------------
+
+
+SIZES = {
+    "length": SIZE,
+    "vocab": SIZE,
+    "examples": SIZE,
+    "masks_per_example": SIZE,
+    "delta": DELTA,
+    "epsilon": POSITIVE,
+    "log_cover": NOT_NEGATIVE,
+    "log_margin": NOT_NEGATIVE,
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,12 @@ class Sizes:
     log_cover: float  # ln C_eps(Theta)
     log_margin: float  # ln(1 / beta)
 
+    def __post_init__(self) -> None:
+        for name, rule in SIZES.items():
+            rule(name, getattr(self, name), {})
 
+
+@checked(length=SIZE, parameters=SIZE, radius=POSITIVE, epsilon=POSITIVE)
 def margin_and_cover(
     length: int, parameters: int, radius: float, epsilon: float
 ) -> tuple[float, float]:
@@ -54,25 +68,27 @@ def margin_and_cover(
     return margin, cover
 
 
+@checked()
 def loss_gap(sizes: Sizes) -> float:
     """`B ln(1 / beta) + eps` of Corollary 4.3.2, with
     `B = sqrt(2^(3N) |Omega|^N C_eps / (m delta)) + sqrt(ln(8 C_eps / delta) / (2n))`."""
     N = sizes.length
-    _check_delta(sizes.delta)
     masks = _exp((3 * N * log(2) + N * log(sizes.vocab) + sizes.log_cover) / 2) / sqrt(
         sizes.masks_per_example * sizes.delta
     )
     sample = sqrt((log(8 / sizes.delta) + sizes.log_cover) / (2 * sizes.examples))
-    return (masks + sample) * sizes.log_margin + sizes.epsilon
+    lead = (masks + sample) * sizes.log_margin if sizes.log_margin else 0.0
+    return lead + sizes.epsilon
 
 
+@checked(length=SIZE, vocab=SIZE, examples=SIZE, delta=DELTA)
 def empirical_gap(length: int, vocab: int, examples: int, delta: float) -> float:
     """Lemma 4.3.6, with n where a line of its proof prints m: the empirical law is within
     `sqrt(|Omega|^(3N) / (16 delta n))` in total variation with probability `1 - delta`."""
-    _check_delta(delta)
     return _exp(1.5 * length * log(vocab)) / sqrt(16 * delta * examples)
 
 
+@checked(entropy_constant=CONSTANT, loss=NOT_NEGATIVE)
 def joint_bound(sizes: Sizes, entropy_constant: float, loss: float) -> float:
     """Theorem 4.1.4: with probability `1 - delta`, the total variation between the learned and the
     true law is below `sqrt(C_AT (L + B ln(1/beta) + eps) / 2) + sqrt(|Omega|^(3N) / (8 delta n))`.
@@ -81,6 +97,16 @@ def joint_bound(sizes: Sizes, entropy_constant: float, loss: float) -> float:
     return sqrt(entropy_constant * (loss + loss_gap(sizes)) / 2) + half
 
 
+SAMPLE = {
+    "length": SIZE,
+    "vocab": SIZE,
+    "log_margin": POSITIVE,
+    "masks_per_example": SIZE,
+    "examples": SIZE,
+}
+
+
+@checked(**SAMPLE, e=POSITIVE, t=NOT_NEGATIVE)
 def pointwise_gap(
     length: int, vocab: int, log_margin: float, masks_per_example: int, examples: int,
     e: float, t: float,
@@ -92,22 +118,22 @@ def pointwise_gap(
     return gap, fails + 2 * exp(-2 * t**2 / (examples * log_margin**2))
 
 
+@checked(**SAMPLE, delta=DELTA)
 def corollary_choice(
     length: int, vocab: int, log_margin: float, masks_per_example: int, examples: int, delta: float
 ) -> tuple[float, float]:
     """e and t with which Lemma 4.3.5 gives Corollary 4.3.1: `e = sqrt(2^(N-1) |Omega|^N / (m delta))`
     (print has the exponent 3N - 1 here) and `t = sqrt(n ln(4 / delta) / 2) ln(1 / beta)`."""
-    _check_delta(delta)
     e = _exp(((length - 1) * log(2) + length * log(vocab)) / 2) / sqrt(masks_per_example * delta)
     return e, sqrt(examples * log(4 / delta) / 2) * log_margin
 
 
+@checked(**SAMPLE, delta=DELTA)
 def corollary_gap(
     length: int, vocab: int, log_margin: float, masks_per_example: int, examples: int, delta: float
 ) -> float:
     """Corollary 4.3.1: with probability `1 - delta`, `|L_hat - L_tilde|` is below
     `(sqrt(2^(3N-1) |Omega|^N / (m delta)) + sqrt(ln(4 / delta) / (2n))) ln(1 / beta)`."""
-    _check_delta(delta)
     masks = _exp(((3 * length - 1) * log(2) + length * log(vocab)) / 2)
     masks /= sqrt(masks_per_example * delta)
     return (masks + sqrt(log(4 / delta) / (2 * examples))) * log_margin
@@ -116,6 +142,7 @@ def corollary_gap(
 # -- Assumption 4.1.5, Propositions 4.1.4 and 4.1.5, Corollary 4.1.1 -------------------------------
 
 
+@checked()
 def strongly_ferromagnetic(world: CliqueIsing) -> Condition:
     """Assumption 4.1.5: `h_G > sum of |h_i| outside the clique` and `J_0 = J - |h|_1 > 0`."""
     outside = float(abs(world.h[world.clique :]).sum())
@@ -130,6 +157,7 @@ def strongly_ferromagnetic(world: CliqueIsing) -> Condition:
     )
 
 
+@checked(k=hidden)
 def reach_probability(world: CliqueIsing, k: int) -> float:
     """`1 - c_R1` of Proposition 4.1.4: a k-Gibbs step enters R_1 with at least the probability
 
@@ -140,10 +168,11 @@ def reach_probability(world: CliqueIsing, k: int) -> float:
     return exp(log_reach_probability(world, k))
 
 
+@checked(k=hidden)
 def log_reach_probability(world: CliqueIsing, k: int) -> float:
     """Its logarithm: with hundreds of spins the probability itself may be below a double."""
     N, c = world.length, world.clique
-    if check_k(k, N) < c:
+    if k < c:
         raise ValueError(f"k is {k}; the clique of {c} spins needs k in {c}..{N}")
     all_hidden = log(comb(N - c, k - c)) - log(comb(N, k))
     # divided by e^(2 (J_0 + h_G))
@@ -152,12 +181,12 @@ def log_reach_probability(world: CliqueIsing, k: int) -> float:
     return all_hidden - float(np.logaddexp.reduce(others))
 
 
+@checked(k=hidden, delta=DELTA)
 def reach_steps(world: CliqueIsing, k: int, delta: float) -> int:
     """`T = ceil(ln delta / ln c_R1)`: R_1 was visited by then with probability `1 - delta`.
 
     Beyond 1e300 steps `ln c_R1 = c_R1 - 1` and T is a whole number of which twelve digits are right.
     """
-    _check_delta(delta)
     log_reach = log_reach_probability(world, k)
     if log_reach < -690:
         bits = (log(-log(delta)) - log_reach) / log(2)
@@ -167,8 +196,7 @@ def reach_steps(world: CliqueIsing, k: int, delta: float) -> int:
     return 1 if reach >= 1 - delta else ceil(log(delta) / log1p(-reach))
 
 
-@dataclass(frozen=True)
-class Stuck:
+class Stuck(NamedTuple):
     """Proposition 4.1.5: from a clique with sum <= -2 the independent parallel sampler stays there
     for `steps` steps with probability `1 - delta`."""
 
@@ -178,26 +206,26 @@ class Stuck:
     r: float
 
 
+@checked(delta=DELTA)
 def stuck(world: CliqueIsing, delta: float) -> Stuck:
     """`r = c tanh(J_0) / 2 - 1`, `c_stuck = 2 r^2 / c`, `T = floor(delta e^c_stuck / 2)`.
 
     The condition r > 0, that is `c tanh(J_0) > 2`, is missing in print.
     """
-    _check_delta(delta)
     c = world.clique
     r = c / 2 * tanh(world.slack) - 1
     rate = 2 * r**2 / c
     return Stuck(rate, floor(delta / 2 * exp(min(rate, 700.0))), r > 0, r)
 
 
+@checked(clique=whole(1, 2**14))
 def stuck_at_start(clique: int) -> float:
     """P(sum <= -2) of `clique` uniform spins."""
     middle = comb(clique, clique // 2) / 2**clique
     return (1 - middle) / 2 if clique % 2 == 0 else 1 / 2 - middle
 
 
-@dataclass(frozen=True)
-class Separation:
+class Separation(NamedTuple):
     """The least sizes under which Corollary 4.1.1 separates 1 step from more than M steps."""
 
     clique: int
@@ -205,31 +233,37 @@ class Separation:
     slack: float
 
 
+@checked(budget=SIZE, delta=DELTA)
 def separation(budget: int, delta: float) -> Separation:
     """Assumption 4.1.6: `c >= 8 (1 + ln(4M / delta))`, `h_G >= ln(2 (4 - delta) / delta) / 2`,
     `J_0 >= c ln 2 / 2`."""
-    _check_delta(delta)
-    check_count("budget", budget)
     c = ceil(8 * (1 + log(4 * budget / delta)))
     return Separation(c, log(2 * (4 - delta) / delta) / 2, c / 2 * log(2))
 
 
+def _in_length(name: str, value: Any, given: Given) -> int:
+    return whole(1, given["length"])(name, value, given)
+
+
+@checked(length=whole(1, 2**50), clique=_in_length, delta=DELTA)
 def least_k(length: int, clique: int, delta: float) -> int:
     """Assumption 4.1.7: `k >= max(c, N - delta (N + 1) / ((4 - delta) c + delta))`."""
-    _check_delta(delta)
     return max(clique, ceil(length - delta * (length + 1) / ((4 - delta) * clique + delta) - 1e-12))
 
 
+@checked(C=CONSTANT)
 def chi_squared_rate(C: float) -> float:
     """`(1 - 1/C)^2`: what a step leaves of chi-squared; at most `e^(-2/C)`."""
     return (1 - 1 / C) ** 2 if isfinite(C) else 1.0
 
 
+@checked(C=CONSTANT)
 def kl_rate(C: float) -> float:
     """`1 - 1/C_AT`: what a step of block dynamics leaves of KL at most (corrected)."""
     return 1 - 1 / C if isfinite(C) else 1.0
 
 
+@checked(C=CONSTANT)
 def printed_kl_rate(C: float) -> float:
     """`e^(-2 / C_AT)`, as printed after Definition 4.1.9; false."""
     return 1 + expm1(-2 / C) if inf > C else 1.0

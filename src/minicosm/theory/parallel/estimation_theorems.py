@@ -11,8 +11,13 @@ from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.joint.counterexamples import two_bits
 from minicosm.worlds.joint.joint import context_sums
 
+from ..checks import kind
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import information, kernels, mixing
+from .rules import FUNCTION, MASK, SCORES, parameters, positions
+from .rules import hidden as k_hidden
+from .rules import masks as mask_law
 
 WELL_CONDITIONED = 1e8
 """Where the information's condition number is larger, rounding decides the order of covariances."""
@@ -20,6 +25,7 @@ WELL_CONDITIONED = 1e8
 Statistics = Float[np.ndarray, "states d"]
 
 
+@checked(found=kind(information.Covariance))
 def identifiable(found: information.Covariance) -> Condition:
     """The masked information is invertible, and well enough conditioned for double precision."""
     reason = ""
@@ -37,6 +43,7 @@ def _connected(joint: Joint, masks: MaskLaw) -> Condition:
     return Condition("the chain is connected", inf > C, {"C": C}, reason)
 
 
+@checked(statistics=SCORES, theta=parameters("statistics"), masks=mask_law)
 def lemma_4_1_2(
     joint: Joint, statistics: Statistics, theta: Float[np.ndarray, " d"], masks: MaskLaw
 ) -> Theorem:
@@ -51,6 +58,7 @@ def lemma_4_1_2(
     return Theorem.identity(_equality(masks), float(error), within=1e-6)
 
 
+@checked(statistics=SCORES, masks=mask_law)
 def zero_mean_score(joint: Joint, statistics: Statistics, masks: MaskLaw) -> Theorem:
     """The masked score has mean zero: the other half of Lemmas 4.1.2 and 4.3.3."""
     mean = sum(w @ s for w, s in information.masked_scores(joint, statistics, masks))
@@ -78,6 +86,11 @@ def _hessian(value: Callable[[np.ndarray], float], theta: np.ndarray) -> np.ndar
     return (4 * estimates[0] - estimates[1]) / 3
 
 
+@checked(
+    scores=SCORES,
+    k=k_hidden,
+    more=positions("joint"),
+)
 def theorem_4_1_1(joint: Joint, scores: Statistics, k: int, more: int | None = None) -> Theorem:
     """With one mask per example, `Gamma^(k+1) <= Gamma^k`: hiding more teaches more. With `more` positions
     in place of k + 1 it is the theorem applied several times."""
@@ -88,15 +101,17 @@ def theorem_4_1_1(joint: Joint, scores: Statistics, k: int, more: int | None = N
     return covariance_falls(first, second)
 
 
+@checked(first=kind(information.Covariance), second=kind(information.Covariance))
 def covariance_falls(first: information.Covariance, second: information.Covariance) -> Theorem:
     """What Theorem 4.1.1 says of two covariances: the second is at most the first. The slack is the least
     eigenvalue of their difference, in units in which the first is one."""
     known = identifiable(first)
     if not known.holds:
         return Theorem("Theorem 4.1.1", (known,))
+    gap = information.whitened_gap(first.matrix, second.matrix) if second.identifiable else -inf
     return Theorem.inequality(
         "Theorem 4.1.1",
-        information.whitened_gap(first.matrix, second.matrix),
+        gap,
         within=1e-8,
         conditions=(known,),
         details={
@@ -107,6 +122,7 @@ def covariance_falls(first: information.Covariance, second: information.Covarian
     )
 
 
+@checked(scores=SCORES, k=k_hidden)
 def chain_rule(joint: Joint, scores: Statistics, k: int) -> Theorem:
     """`I^(k+1) = I^k + E_S E_{a not in S} E[g g^T]`, by which Theorem 4.1.1 is proved
     (`information.chain_rule_term`); the error is relative to the largest entry, if that is above 1."""
@@ -119,6 +135,7 @@ def chain_rule(joint: Joint, scores: Statistics, k: int) -> Theorem:
     return Theorem.identity("Theorem 4.1.1, chain rule", error, within=1e-12)
 
 
+@checked(scores=SCORES, less=mask_law, more=mask_law)
 def information_grows(joint: Joint, scores: Statistics, less: MaskLaw, more: MaskLaw) -> Theorem:
     """`I_more - I_less` is positive semidefinite, if masks can be drawn together so that `more` hides
     whatever `less` does. The slack is the least eigenvalue, relative to the largest."""
@@ -127,6 +144,12 @@ def information_grows(joint: Joint, scores: Statistics, less: MaskLaw, more: Mas
     return Theorem.inequality("order of informations", slack, within=information.PSD)
 
 
+@checked(
+    statistics=SCORES,
+    masks=mask_law,
+    middle=parameters("statistics"),
+    half=parameters("statistics"),
+)
 def proposition_4_3_6(
     joint: Joint,
     statistics: Statistics,
@@ -145,6 +168,7 @@ def proposition_4_3_6(
     return Theorem.inequality("Proposition 4.3.6", slack, within=1e-12)
 
 
+@checked(scores=SCORES, masks=mask_law)
 def theorem_4_1_2(joint: Joint, scores: Statistics, masks: MaskLaw) -> Theorem:
     """`Gamma <= C I^-1`, C the Poincaré constant of block dynamics; with masks that look at the
     sequence this is Theorem 4.1.3. The slack is `1 - lambda_max(I Gamma) / C`."""
@@ -159,6 +183,7 @@ def theorem_4_1_2(joint: Joint, scores: Statistics, masks: MaskLaw) -> Theorem:
     return Theorem.inequality(name, 1 - worst / C, conditions=conditions, details=details)
 
 
+@checked(k=k_hidden)
 def poincare_improves(joint: Joint, k: int) -> Theorem:
     """`C_k <= C_1 / k` for the k-Gibbs sampler (remark after Definition 4.1.10, from Lee 2023). The slack
     is `C_1 / (k C_k) - 1`."""
@@ -169,6 +194,7 @@ def poincare_improves(joint: Joint, k: int) -> Theorem:
     return Theorem.inequality("C_k <= C_1 / k", first / k / last - 1, conditions=conditions)
 
 
+@checked(masks=mask_law, f=FUNCTION, g=FUNCTION)
 def proposition_4_1_1(
     joint: Joint,
     masks: MaskLaw,
@@ -183,6 +209,7 @@ def proposition_4_1_1(
     return Theorem.identity("Proposition 4.1.1", error, within=1e-10)
 
 
+@checked(masks=mask_law)
 def equation_4_26_as_printed(joint: Joint, masks: MaskLaw) -> Theorem:
     """The adaptive chain on pairs (x, K) has a unique law: its support is one part. The error is the
     number of further parts; the Poincaré constant is infinite if there is one."""
@@ -249,6 +276,7 @@ def lemma_4_3_1_as_printed() -> Theorem:
     return Theorem.identity("Lemma 4.3.1 as printed", error, within=1e-12, details=details)
 
 
+@checked(masks=mask_law, hidden=MASK)
 def lemma_4_3_2(joint: Joint, masks: MaskLaw, hidden: Bool[np.ndarray, " N"]) -> Theorem:
     """`p(x_K | x_-K)` is the mean of `p(x_K | x_-K, K')` over `K' ~ P(. | x_-K)`, for every x of positive
     probability; `hidden` is K."""
@@ -265,6 +293,7 @@ def lemma_4_3_2(joint: Joint, masks: MaskLaw, hidden: Bool[np.ndarray, " N"]) ->
     return Theorem.identity("Lemma 4.3.2", float(error), within=1e-12, cases=int(possible.sum()))
 
 
+@checked(statistics=SCORES, theta=parameters("statistics"), masks=mask_law)
 def mask_as_evidence(
     joint: Joint, statistics: Statistics, theta: Float[np.ndarray, " d"], masks: MaskLaw
 ) -> tuple[float, float]:

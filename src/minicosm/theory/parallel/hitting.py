@@ -6,34 +6,22 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from minicosm.worlds import Joint, MaskLaw
-from minicosm.worlds.arrays import check_count, check_distribution, parameter
 from minicosm.worlds.joint.joint import context_sums
+
+from ..checks import whole
+from ..signatures import checked
+from .rules import LAW, kernel
+from .rules import masks as mask_law
+from .rules import target as wanted
 
 
 def _outside(
     P: Float[np.ndarray, "states states"], target: Bool[np.ndarray, " states"]
 ) -> Float[np.ndarray, "others others"]:
-    if P.ndim != 2 or P.shape[0] != P.shape[1]:
-        raise ValueError(f"P has shape {P.shape}; a kernel has a row and a column per state")
-    parameter("P", P, P.shape)
-    _check_target(target, len(P))
     return P[np.ix_(~target, ~target)]
 
 
-def _check_target(target: Bool[np.ndarray, " states"], states: int) -> None:
-    if target.shape != (states,) or target.dtype != bool or not target.any():
-        raise ValueError(
-            f"the target has shape {target.shape} and dtype {target.dtype}; it must be a truth value "
-            f"per state, {states} of them, true for at least one"
-        )
-
-
-def _law(start: Float[np.ndarray, " states"], states: int) -> Float[np.ndarray, " states"]:
-    law = parameter("start", start, (states,))
-    check_distribution("start", law, columns=False)
-    return np.asarray(law, np.float64)
-
-
+@checked(P=kernel, target=wanted)
 def expected_steps(
     P: Float[np.ndarray, "states states"], target: Bool[np.ndarray, " states"]
 ) -> Float[np.ndarray, " states"]:
@@ -43,7 +31,6 @@ def expected_steps(
     times of 1e15 steps, which make `I - Q` singular in double precision, are right to many digits.
     Infinite from states that may never arrive.
     """
-    _outside(P, target)
     others = np.flatnonzero(~target)
     n = len(others)
     A = P[np.ix_(others, others)].copy()
@@ -73,6 +60,7 @@ def expected_steps(
     return everywhere
 
 
+@checked(P=kernel, target=wanted, start=LAW, budget=whole())
 def survival(
     P: Float[np.ndarray, "states states"],
     target: Bool[np.ndarray, " states"],
@@ -81,14 +69,15 @@ def survival(
 ) -> Float[np.ndarray, " times"]:
     """`P(T > t)` for t = 0..budget, from the law `start`."""
     Q = _outside(P, target)
-    law = _law(start, len(P))[~target]
-    found = np.empty(check_count("budget", budget, least=0) + 1)
+    law = start[~target]
+    found = np.empty(budget + 1)
     for t in range(budget + 1):
         found[t] = law.sum()
         law = law @ Q
     return found
 
 
+@checked(P=kernel, target=wanted, start=LAW, steps=whole(0, None))
 def survival_at(
     P: Float[np.ndarray, "states states"],
     target: Bool[np.ndarray, " states"],
@@ -96,11 +85,12 @@ def survival_at(
     steps: int,
 ) -> float:
     """`P(T > steps)` alone, by squaring: for millions of steps."""
-    Q, law = _outside(P, target), _law(start, len(P))[~target]
-    power = np.linalg.matrix_power(Q, check_count("steps", steps, least=0))
+    Q, law = _outside(P, target), start[~target]
+    power = np.linalg.matrix_power(Q, steps)
     return float(law @ power.sum(axis=1))
 
 
+@checked(P=kernel, target=wanted, start=LAW, budget=whole())
 def hit_probability(
     P: Float[np.ndarray, "states states"],
     target: Bool[np.ndarray, " states"],
@@ -110,14 +100,14 @@ def hit_probability(
     """`P(T <= budget)`, summed from arrivals: 1 less the survival would round 1e-20 to zero."""
     Q = _outside(P, target)
     arrive = P[np.ix_(~target, target)].sum(axis=1)
-    law = _law(start, len(P))
-    found, law = float(law[target].sum()), law[~target]
-    for _ in range(check_count("budget", budget, least=0)):
+    found, law = float(start[target].sum()), start[~target]
+    for _ in range(budget):
         found += float(law @ arrive)
         law = law @ Q
     return found
 
 
+@checked(P=kernel, target=wanted, start=LAW, budget=whole())
 def capped_steps(
     P: Float[np.ndarray, "states states"],
     target: Bool[np.ndarray, " states"],
@@ -128,6 +118,7 @@ def capped_steps(
     return float(survival(P, target, start, budget)[:-1].sum())
 
 
+@checked(masks=mask_law, target=wanted)
 def reach_in_one(
     joint: Joint, masks: MaskLaw, target: Bool[np.ndarray, " states"]
 ) -> Float[np.ndarray, " states"]:
@@ -135,8 +126,6 @@ def reach_in_one(
 
     As in `kernels.block_dynamics`, an impossible context stays as it is.
     """
-    masks.check(joint)
-    _check_target(target, len(joint.probabilities))
     found = np.where(masks.table(len(target)).any(axis=1), 0.0, target)  # no mask law: stays
     for mask, law in masks.items(len(found)):
         weights = joint.probabilities * law

@@ -20,31 +20,28 @@ from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.joint.joint import context_sums
 from minicosm.worlds.joint.masks import check_k
 
+from ..checks import real, reals, truths
+from ..signatures import checked
+from .rules import SCORES, square, symmetric, vocab_of
+from .rules import masks as mask_law
+
 PSD = 1e-10  # relative to the norm: a least eigenvalue above -PSD counts as zero
 
 
-def _check(joint: Joint, scores: Float[np.ndarray, "states d"]) -> None:
-    if scores.ndim != 2 or scores.shape[1] == 0:
-        raise ValueError(
-            f"scores have shape {scores.shape}; they must have a column for every parameter"
-        )
-    if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite numbers")
-    if len(scores) != len(joint.probabilities):
-        raise ValueError(
-            f"there are {len(scores)} rows of scores; there must be one for each of "
-            f"{len(joint.probabilities)} sequences"
-        )
-
-
+@checked(scores=SCORES)
 def fisher(joint: Joint, scores: Float[np.ndarray, "states d"]) -> Float[np.ndarray, "d d"]:
     """`I = Cov(grad log p_theta(X))`: the information of whole sequences."""
-    _check(joint, scores)
     p = joint.probabilities
     centred = scores - p @ scores
     return centred.T @ (p[:, None] * centred)
 
 
+@checked(
+    weights=reals((None,), least=0),
+    values=SCORES,
+    mask=truths((None,)),
+    vocab=vocab_of("weights", lambda given: len(given["mask"])),
+)
 def residuals(
     weights: Float[np.ndarray, " states"],
     values: Float[np.ndarray, "states d"],
@@ -52,23 +49,32 @@ def residuals(
     vocab: int,
 ) -> Float[np.ndarray, "states d"]:
     """`values(x) - E[values | x_-K]` under weights over x; zero where the context has no weight."""
+    return _residuals(weights, values, mask, vocab)
+
+
+def _residuals(
+    weights: Float[np.ndarray, " states"],
+    values: Float[np.ndarray, "states d"],
+    mask: Bool[np.ndarray, " N"],
+    vocab: int,
+) -> Float[np.ndarray, "states d"]:
     total = context_sums(weights, mask, vocab)
     sums = context_sums(weights[:, None] * values, mask, vocab)
     safe = np.where(total > 0, total, 1)
     return np.where(total[:, None] > 0, values - sums / safe[:, None], 0)
 
 
+@checked(scores=SCORES, masks=mask_law)
 def masked_scores(
     joint: Joint, scores: Float[np.ndarray, "states d"], masks: MaskLaw
 ) -> Iterator[tuple[Float[np.ndarray, " states"], Float[np.ndarray, "states d"]]]:
     """For every mask K: the masses `p(x) P(K | x)` and `grad log p(x_K | x_-K, K)`, over x."""
-    _check(joint, scores)
-    masks.check(joint)
     for mask, law in masks.items(len(joint.probabilities)):
         weights = joint.probabilities * law
-        yield weights, residuals(weights, scores, mask, joint.vocab)
+        yield weights, _residuals(weights, scores, mask, joint.vocab)
 
 
+@checked(scores=SCORES, masks=mask_law)
 def information(
     joint: Joint, scores: Float[np.ndarray, "states d"], masks: MaskLaw
 ) -> Float[np.ndarray, "d d"]:
@@ -79,6 +85,7 @@ def information(
     return found
 
 
+@checked(scores=SCORES, masks=mask_law)
 def averaged_information(
     joint: Joint, scores: Float[np.ndarray, "states d"], masks: MaskLaw
 ) -> Float[np.ndarray, "d d"]:
@@ -105,6 +112,11 @@ class Covariance(NamedTuple):
         return f"trace {self.trace:.6g}, condition number {self.condition:.3g}"
 
 
+@checked(
+    scores=SCORES,
+    masks=mask_law,
+    masks_per_example=real(least=1, infinite=True),
+)
 def asymptotic_covariance(
     joint: Joint,
     scores: Float[np.ndarray, "states d"],
@@ -116,8 +128,6 @@ def asymptotic_covariance(
     m = 1 gives `I^-1` (Lemma 4.1.2); m = inf, all masks averaged or masks drawn anew in every epoch,
     gives the Godambe sandwich `I^-1 V I^-1`.
     """
-    if not masks_per_example >= 1:
-        raise ValueError(f"masks_per_example is {masks_per_example}; it must be at least 1, or inf")
     I_mask = information(joint, scores, masks)
     condition = _condition(I_mask)
     if condition == inf:
@@ -140,6 +150,10 @@ def _condition(matrix: Float[np.ndarray, "d d"]) -> float:
     return float(values[-1] / values[0]) if values[0] > 1e-13 * values[-1] else inf
 
 
+@checked(
+    scores=SCORES,
+    k=lambda name, value, given: check_k(value, given["joint"].length - 1, least=0),
+)
 def chain_rule_term(
     joint: Joint, scores: Float[np.ndarray, "states d"], k: int
 ) -> Float[np.ndarray, "d d"]:
@@ -150,25 +164,25 @@ def chain_rule_term(
     given all but S, less that given all but S + a.
     """
     N, p = joint.length, joint.probabilities
-    _check(joint, scores)
-    k = check_k(k, N - 1, least=0)
     found = np.zeros((scores.shape[1],) * 2)
     for S in combinations(range(N), k):
         inner = np.isin(np.arange(N), S)
-        within = residuals(p, scores, inner, joint.vocab)
+        within = _residuals(p, scores, inner, joint.vocab)
         for a in set(range(N)) - set(S):
             outer = inner | (np.arange(N) == a)
-            g = residuals(p, scores, outer, joint.vocab) - within
+            g = _residuals(p, scores, outer, joint.vocab) - within
             found += g.T @ (p[:, None] * g)
     return found / (comb(N, k) * (N - k))
 
 
+@checked(matrix=square)
 def least_eigenvalue(matrix: Float[np.ndarray, "d d"]) -> float:
     """The least eigenvalue, divided by the largest absolute one: PSD iff it is above -1e-10."""
     values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
     return float(values[0] / max(np.abs(values).max(), 1e-300))
 
 
+@checked(larger=symmetric(definite=True), smaller=symmetric("larger"))
 def whitened_gap(larger: Float[np.ndarray, "d d"], smaller: Float[np.ndarray, "d d"]) -> float:
     """The least eigenvalue of `L^-1 (larger - smaller) L^-T` with `larger = L L^T`.
 
@@ -180,6 +194,7 @@ def whitened_gap(larger: Float[np.ndarray, "d d"], smaller: Float[np.ndarray, "d
     return float(np.linalg.eigvalsh((gap + gap.T) / 2)[0])
 
 
+@checked(I=symmetric(definite=True), covariance=symmetric("I"))
 def relative_inefficiency(
     I: Float[np.ndarray, "d d"],  # noqa: E741
     covariance: Float[np.ndarray, "d d"],

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import inf, sqrt
+from math import comb, inf, isfinite, sqrt
 
 import numpy as np
 from jaxtyping import Float
@@ -11,21 +11,30 @@ from scipy.special import gammaln, xlogy
 from minicosm.training import pseudolikelihood as mpl
 from minicosm.worlds import Ising, Joint, MaskLaw
 
+from ..checks import kind, probabilities, real, whole
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from . import bounds, kernels, mixing
+from .rules import CONSTANT, DELTA, LAW, MASKED_LAWS, POSITIVE, SIZE, square
+from .rules import masks as mask_law
 
 EXACT = 1e-12
 STEPS = 20
 ROUNDING = 1e-9  # relative, of a bound
+MOST_SAMPLES = 2**22
+CLAIMED = real(above=0, infinite=True)  # a constant that may be too small
+SAMPLES, RNG = whole(1, 2**16), kind(np.random.Generator)
 
 Law = Float[np.ndarray, " states"]
 
 
+@checked(P=square)
 def rows_are_laws(P: kernels.Kernel) -> Theorem:
     """Entries are not negative, and rows sum to one."""
     return Theorem.identity("rows are laws", kernels.stochastic_error(P), within=EXACT)
 
 
+@checked(masks=mask_law)
 def block_dynamics_are_reversible(joint: Joint, masks: MaskLaw) -> Theorem:
     """Block dynamics (Definitions 4.1.6 and 4.1.8) are reversible for p, with eigenvalues in [0, 1]."""
     P, p = kernels.block_dynamics(joint, masks), joint.probabilities
@@ -40,6 +49,7 @@ def _decay(name: str, found: np.ndarray, bound: np.ndarray) -> Theorem:
     return Theorem.inequality(name, slack, within=1e-13, cases=len(found))
 
 
+@checked(masks=mask_law, start=LAW)
 def chi_squared_decay(joint: Joint, masks: MaskLaw, start: Law) -> Theorem:
     """`chi2(p_t, p) <= (1 - 1/C)^(2t) chi2(p_0, p) <= e^(-2t/C) chi2(p_0, p)` along block dynamics, C the
     Poincaré constant (remark after Definition 4.1.5)."""
@@ -52,6 +62,7 @@ def chi_squared_decay(joint: Joint, masks: MaskLaw, start: Law) -> Theorem:
     return _decay("chi-squared decay", found, sharp)
 
 
+@checked(masks=mask_law, start=LAW, constant=CONSTANT)
 def kl_decay(
     joint: Joint, masks: MaskLaw, start: Law, constant: float, *, as_printed: bool = False
 ) -> Theorem:
@@ -64,32 +75,44 @@ def kl_decay(
     return _decay(name, found, rate ** np.arange(STEPS + 1) * found[0])
 
 
+@checked(bracket=kind(mixing.Bracket))
 def entropy_bracket(bracket: mixing.Bracket) -> Theorem:
     """No law found by ascent is above the certified upper end of the block entropy constant."""
     details = {"lower": bracket.lower, "upper": bracket.upper}
-    slack = bracket.upper - bracket.lower
+    slack = 0.0 if bracket.upper == bracket.lower else bracket.upper - bracket.lower
     return Theorem.inequality("Definition 4.1.9, bracket", slack, within=0.0, details=details)
 
 
+@checked(**MASKED_LAWS, constant=CLAIMED)
 def definition_4_1_9(r: Law, q: Law, masks: MaskLaw, vocab: int, constant: float) -> Theorem:
     """`KL(r || q) <= C_AT E KL(r(. | x_-K, K) || q(. | x_-K, K))`: Proposition 4.3.1 with the loss in KL."""
     inside = mixing.conditional_kl(r, q, masks, vocab)
-    slack = constant * inside * (1 + ROUNDING) - float(mixing.kl(r, q))
+    slack = _times(constant, inside) * (1 + ROUNDING) - float(mixing.kl(r, q))
     return Theorem.inequality("Definition 4.1.9", slack, within=0.0)
+
+
+def _times(constant: float, loss: float) -> float:
+    """Their product; an infinite constant bounds nothing, whatever the loss."""
+    return inf if constant == inf else constant * loss
 
 
 def cross_entropy(r: Law, q: Law, masks: MaskLaw, vocab: int) -> float:
     """The masked cross-entropy of q on r: `L_PL` as it is defined."""
+    if not (q > 0).all():
+        raise ValueError(f"q[{int(np.argmin(q))}] is 0; its logarithm must be finite")
     counts = (r[:, None] * masks.table(len(r))).T
     return float(mpl.loss(np.ones(1), counts, np.log(q)[:, None], masks, vocab))
 
 
+@checked(**MASKED_LAWS, constant=CLAIMED)
 def proposition_4_3_1(r: Law, q: Law, masks: MaskLaw, vocab: int, constant: float) -> Theorem:
     """`KL(r || q) <= C_AT L_PL(q)`, the loss in cross-entropy."""
-    slack = constant * cross_entropy(r, q, masks, vocab) * (1 + ROUNDING) - float(mixing.kl(r, q))
+    bound = _times(constant, cross_entropy(r, q, masks, vocab)) * (1 + ROUNDING)
+    slack = bound - float(mixing.kl(r, q))
     return Theorem.inequality("Proposition 4.3.1", slack, within=0.0)
 
 
+@checked(**MASKED_LAWS)
 def proposition_4_3_1_as_printed(r: Law, q: Law, masks: MaskLaw, vocab: int) -> Theorem:
     """The mean conditional KL equals the masked loss, in cross-entropy."""
     error = abs(cross_entropy(r, q, masks, vocab) - mixing.conditional_kl(r, q, masks, vocab))
@@ -99,20 +122,22 @@ def proposition_4_3_1_as_printed(r: Law, q: Law, masks: MaskLaw, vocab: int) -> 
 def _constant(law: Joint, masks: MaskLaw) -> float:
     """The certified upper end of the block entropy constant of a law."""
     p = law.probabilities
-    return mixing.entropy_upper(
-        mixing.poincare(kernels.block_dynamics(law, masks), p), float(p.min())
-    )
+    C, least = mixing.poincare(kernels.block_dynamics(law, masks), p), float(p[p > 0].min())
+    return mixing.entropy_upper(C, least) if least < 1 else 1.0
 
 
+@checked(
+    empirical=probabilities(lambda given: given["learned"].probabilities.shape),
+    masks=mask_law,
+)
 def equation_4_30(learned: Joint, empirical: Law, masks: MaskLaw) -> Theorem:
     """`TV(p_emp, p_hat) <= sqrt(C_AT(p_hat) L_tilde(p_hat) / 2)`, the loss in KL."""
     q = learned.probabilities
     inside = mixing.conditional_kl(empirical, q, masks, learned.vocab)
     found = float(mixing.total_variation(empirical, q))
-    bound = sqrt(_constant(learned, masks) * inside / 2)
-    return Theorem.inequality(
-        "Equation 4.30", bound - found, within=0.0, details={"ratio": found / bound}
-    )
+    bound = sqrt(_times(_constant(learned, masks), inside) / 2)
+    details = {"ratio": found / bound if found else 0.0}
+    return Theorem.inequality("Equation 4.30", bound - found, within=0.0, details=details)
 
 
 # -- Theorem 4.1.4 and its lemmas ------------------------------------------------------------------
@@ -124,10 +149,14 @@ def _says_something(bound: float, most: float) -> Condition:
     return Condition("the bound can be violated", not reason, {"bound": bound}, reason)
 
 
+@checked(examples=SIZE, delta=DELTA)
 def lemma_4_3_6(joint: Joint, examples: int, delta: float) -> Theorem:
     """`TV(p_emp, p) < sqrt(|Omega|^(3N) / (16 delta n))` with probability `1 - delta`, by summing the
     probabilities of all samples; the slack is delta less the exact probability to be outside."""
     p = joint.probabilities
+    cases = comb(examples + len(p) - 1, len(p) - 1)
+    if cases > MOST_SAMPLES:
+        raise ValueError(f"examples is {examples}; that makes {cases:.3g} samples, too many to sum")
     bound = bounds.empirical_gap(joint.length, joint.vocab, examples, delta)
     condition = _says_something(bound, 1 - float(p[p > 0].min()))
     outside = sum(
@@ -161,18 +190,30 @@ def _samples(p: Law, examples: int) -> Iterator[tuple[np.ndarray, float]]:
         yield counts, float(np.exp(logs))
 
 
+@checked(length=SIZE, vocab=SIZE, margin=POSITIVE, m=SIZE, n=SIZE, delta=DELTA)
 def corollary_4_3_1(
     length: int, vocab: int, margin: float, m: int, n: int, delta: float
 ) -> Theorem:
     """With `e = sqrt(2^(N-1) |Omega|^N / (m delta))` and `t = sqrt(n ln(4/delta) / 2) ln(1/beta)` Lemma
     4.3.5 states the corollary's bound with probability `1 - delta`, exactly; the error is relative."""
+    stated = bounds.corollary_gap(length, vocab, margin, m, n, delta)
+    if not isfinite(stated):
+        raise ValueError(f"length is {length} and vocab {vocab}; the bound is beyond a double")
     e, t = bounds.corollary_choice(length, vocab, margin, m, n, delta)
     gap, fails = bounds.pointwise_gap(length, vocab, margin, m, n, e, t)
-    stated = bounds.corollary_gap(length, vocab, margin, m, n, delta)
     error = float(np.max([abs(gap / stated - 1), abs(fails / delta - 1)]))
     return Theorem.identity("Corollary 4.3.1", error, within=EXACT)
 
 
+@checked(
+    masks=mask_law,
+    n=whole(1, 2**40),
+    m=whole(1, 2**40),
+    delta=DELTA,
+    radius=POSITIVE,
+    samples=SAMPLES,
+    rng=RNG,
+)
 def lemma_4_3_5(
     world: Ising,
     masks: MaskLaw,
@@ -211,6 +252,13 @@ def _within(theta: np.ndarray, radius: float) -> Condition:
     return Condition("parameters within the radius", not reason, {"largest": most}, reason)
 
 
+@checked(
+    masks=mask_law,
+    sizes=kind(bounds.Sizes),
+    radius=POSITIVE,
+    samples=SAMPLES,
+    rng=RNG,
+)
 def theorem_4_1_4(
     world: Ising,
     masks: MaskLaw,
@@ -258,6 +306,7 @@ def theorem_4_1_4(
     )
 
 
+@checked()
 def independent_parallel_law(world: Ising) -> Theorem:
     """The independent parallel sampler of an Ising world is reversible for `kernels.parallel_stationary`
     (footnote to Definition 4.1.11, which leaves its law open), and all its moves are possible. `distance`

@@ -5,19 +5,24 @@ from jaxtyping import Float
 from scipy.special import log_expit, logsumexp
 
 from minicosm.worlds import LumpedClique
-from minicosm.worlds.arrays import check_count
 from minicosm.worlds.joint.clique_ising import log_binomial
-from minicosm.worlds.joint.masks import check_k
+
+from ..checks import kind, whole
+from ..signatures import checked
+from .rules import hidden
+
+CLIQUE = kind(LumpedClique)
 
 
+@checked(k=hidden)
 def clique_share(world: LumpedClique, k: int) -> Float[np.ndarray, " counts"]:
     """P(j of the k hidden spins are in the clique), j = 0..k: hypergeometric."""
     N, c = world.length, world.clique
-    k = check_k(k, N)
     j = np.arange(k + 1)
     return np.exp(log_binomial(c, j) + log_binomial(N - c, k - j) - log_binomial(N, k))
 
 
+@checked(k=hidden)
 def k_gibbs(world: LumpedClique, k: int) -> Float[np.ndarray, "levels levels"]:
     """The k-Gibbs sampler: hide j clique spins, u of them +, and draw v new + spins with weights
     `binom(j, v) exp(E(s - u + v))`."""
@@ -39,6 +44,7 @@ def k_gibbs(world: LumpedClique, k: int) -> Float[np.ndarray, "levels levels"]:
     return P
 
 
+@checked()
 def independent_parallel(world: LumpedClique) -> Float[np.ndarray, "levels levels"]:
     """The independent parallel sampler: the new s is a sum of two binomials."""
     c = world.clique
@@ -55,9 +61,10 @@ def _binomial(n: int, logit: float) -> Float[np.ndarray, " counts"]:
     return np.exp(log_binomial(n, k) + k * log_expit(logit) + (n - k) * log_expit(-logit))
 
 
+@checked(s=whole(0, None))
 def at(world: LumpedClique, s: int) -> Float[np.ndarray, " levels"]:
     """The law that is surely in state s; `at(world, 0)` is the smaller mode, all clique spins -."""
-    if check_count("s", s, least=0) > world.clique:
+    if s > world.clique:
         raise ValueError(f"s is {s}; a clique of {world.clique} spins has states 0..{world.clique}")
     law = np.zeros(world.clique + 1)
     law[s] = 1

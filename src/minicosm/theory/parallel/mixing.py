@@ -13,10 +13,16 @@ from scipy.special import rel_entr
 from minicosm.worlds import Joint, MaskLaw
 from minicosm.worlds.joint.joint import context_sums
 
+from ..checks import probabilities, real, whole
+from ..signatures import checked
 from .information import masked_scores
 from .kernels import Kernel, block_dynamics, contexts, reversibility_error
+from .rules import CONSTANT, FUNCTION, LAW, MASKED_LAWS, kernel, laws_over
+from .rules import masks as mask_law
 
 Law = Float[np.ndarray, " states"]
+
+ONE = probabilities((None,))
 
 SMALL_GAP = 1e-6  # below it, 1 / (1 - lambda_2) has fewer than ten digits
 
@@ -25,6 +31,7 @@ NEAR = (
 )
 
 
+@checked(P=kernel, mu=LAW, f=FUNCTION, g=FUNCTION)
 def dirichlet(
     P: Kernel, mu: Law, f: Float[np.ndarray, " states"], g: Float[np.ndarray, " states"]
 ) -> float:
@@ -32,6 +39,7 @@ def dirichlet(
     return float((mu * f) @ (g - P @ g))
 
 
+@checked(masks=mask_law, f=FUNCTION, g=FUNCTION)
 def conditional_covariance(
     joint: Joint,
     masks: MaskLaw,
@@ -43,6 +51,7 @@ def conditional_covariance(
     return float(sum(weights @ (s[:, 0] * s[:, 1]) for weights, s in pairs))
 
 
+@checked(P=kernel, mu=LAW)
 def eigenvalues(P: Kernel, mu: Law) -> Float[np.ndarray, " support"]:
     """Eigenvalues of a reversible kernel on the support of mu, ascending."""
     inside = mu > 0
@@ -51,6 +60,7 @@ def eigenvalues(P: Kernel, mu: Law) -> Float[np.ndarray, " support"]:
     return np.linalg.eigvalsh((S + S.T) / 2)
 
 
+@checked(P=kernel, mu=LAW)
 def poincare(P: Kernel, mu: Law) -> float:
     """`C = 1 / (1 - lambda_2)`: the least C with `Var(f) <= C E(f, f)`.
 
@@ -73,6 +83,7 @@ def poincare(P: Kernel, mu: Law) -> float:
     return float(1 / gap) if gap > SMALL_GAP else slow_poincare(P, mu)
 
 
+@checked(P=kernel, mu=LAW)
 def slow_poincare(P: Kernel, mu: Law) -> float:
     """The Poincaré constant of a connected chain to many digits, however large it is.
 
@@ -81,6 +92,8 @@ def slow_poincare(P: Kernel, mu: Law) -> float:
     by u = G f up to a constant, so C is the largest eigenvalue of `Q D^(1/2) G D^(-1/2) Q`, where
     D = diag(mu), G is zero at o, and Q projects onto what is orthogonal to `sqrt(mu)`.
     """
+    if parts(P, mu) > 1:
+        raise ValueError("the support of mu falls into parts under P; the constant is infinite")
     order = np.argsort(-mu, kind="stable")[: int((mu > 0).sum())]
     mu, A = mu[order], P[np.ix_(order, order)].astype(np.float64)
     np.fill_diagonal(A, 0)
@@ -102,6 +115,7 @@ def slow_poincare(P: Kernel, mu: Law) -> float:
     return float(np.linalg.eigvalsh((S + S.T) / 2)[-1])
 
 
+@checked(P=kernel, mu=LAW)
 def parts(P: Kernel, mu: Law) -> int:
     """Into how many parts the support of mu falls under the moves of P."""
     inside = mu > 0
@@ -109,6 +123,7 @@ def parts(P: Kernel, mu: Law) -> int:
     return int(connected_components(moves, directed=False)[0])
 
 
+@checked(mu=ONE, p=laws_over("mu"))
 def chi_squared(p: Float[np.ndarray, "*batch states"], mu: Law) -> Float[np.ndarray, "*batch"]:
     """`sum_x (p(x) - mu(x))^2 / mu(x)`; infinite if p leaves the support of mu."""
     inside = mu > 0
@@ -116,24 +131,36 @@ def chi_squared(p: Float[np.ndarray, "*batch states"], mu: Law) -> Float[np.ndar
     return np.where((p[..., ~inside] > 0).any(axis=-1), inf, found)
 
 
+@checked(mu=ONE, p=laws_over("mu"))
 def kl(p: Float[np.ndarray, "*batch states"], mu: Law) -> Float[np.ndarray, "*batch"]:
     """`sum_x p log(p / mu)`; infinite if p leaves the support of mu."""
+    return _kl(p, mu)
+
+
+def _kl(p: Float[np.ndarray, "*batch states"], mu: Law) -> Float[np.ndarray, "*batch"]:
     return np.asarray(rel_entr(p, mu).sum(axis=-1))
 
 
+@checked(q=ONE, p=laws_over("q"))
 def total_variation(p: Float[np.ndarray, "*batch states"], q: Law) -> Float[np.ndarray, "*batch"]:
     """`sum_x |p - q| / 2`."""
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
+@checked(**MASKED_LAWS)
 def conditional_kl(r: Law, q: Law, masks: MaskLaw, vocab: int) -> float:
     """`E_{x ~ r, K} KL(r(. | x_-K, K) || q(. | x_-K, K))`: the masked loss of q on r, less its least.
 
     Equals `sum_K sum_x r(x) P(K | x) log(r(x) q_K(x_-K) / (q(x) r_K(x_-K)))`.
     """
+    return _conditional_kl(r, q, masks, vocab)
+
+
+def _conditional_kl(r: Law, q: Law, masks: MaskLaw, vocab: int) -> float:
     if not ((q > 0) | (r == 0)).all():
         return inf
-    return float(sum(w @ v for w, v in _log_ratios(r, q, masks, vocab)))
+    found = float(sum(w @ v for w, v in _log_ratios(r, q, masks, vocab)))
+    return max(found, 0.0)  # rounding may leave -1e-17
 
 
 def _log_ratios(r: Law, q: Law, masks: MaskLaw, vocab: int) -> Iterator[tuple[Law, Law]]:
@@ -155,6 +182,7 @@ class Bracket(NamedTuple):
     witness: Law
 
 
+@checked(C=CONSTANT, least=real(above=0, most=0.5))
 def entropy_upper(C: float, least: float) -> float:
     """`C log(1 / q_min - 1) / (1 - 2 q_min)`: above C_AT, from `Var(sqrt f) <= Ent(f)` and the
     Diaconis-Saloff-Coste bound on the log-Sobolev constant; at q_min = 1/2 the factor is 2."""
@@ -162,6 +190,7 @@ def entropy_upper(C: float, least: float) -> float:
     return C * (2.0 if gap < 1e-6 else log(1 / least - 1) / gap)
 
 
+@checked(masks=mask_law, starts=whole(), steps=whole(), seed=whole(0, None))
 def entropy_constant(
     joint: Joint, masks: MaskLaw, *, starts: int = 6, steps: int = 60, seed: int = 0
 ) -> Bracket:
@@ -233,8 +262,8 @@ def _ascend(r: Law, q: Law, masks: MaskLaw, vocab: int, steps: int) -> tuple[flo
     """Multiplicative weights on the ratio; the step shrinks where it does not climb."""
 
     def ratio(r: Law) -> float:
-        below = conditional_kl(r, q, masks, vocab)
-        return float(kl(r, q)) / below if below > NEAR else 0.0
+        below = _conditional_kl(r, q, masks, vocab)
+        return float(_kl(r, q)) / below if below > NEAR else 0.0
 
     value, rate = ratio(r), 1.0
     before = 0.0

@@ -7,12 +7,16 @@ from scipy.special import expit
 
 from minicosm.worlds import CliqueIsing
 
+from ..checks import whole
+from ..signatures import checked
 from ..theorem import IDENTITY, Condition, Theorem
 from . import bounds, hitting, kernels, lumped
+from .rules import DELTA, SIZE, hidden
 
 EXACT = 1e-12
 
 
+@checked()
 def proposition_4_3_3(world: CliqueIsing) -> Theorem:
     """States of R_1 are more likely than those of R_-1, which are at least `e^(2 J_0)` times as likely as
     any other (print has >); flipping the clique changes the odds by exactly `e^(2 h_G)`.
@@ -36,6 +40,7 @@ def proposition_4_3_3(world: CliqueIsing) -> Theorem:
     )
 
 
+@checked(k=hidden, delta=DELTA)
 def proposition_4_1_4(world: CliqueIsing, k: int, delta: float = 0.1) -> Theorem:
     """From any state a k-Gibbs step with k >= c enters R_1 with probability at least `1 - c_R1`, so
     that R_1 was visited after `ceil(ln delta / ln c_R1)` steps with probability `1 - delta`.
@@ -77,6 +82,7 @@ def _reaching(world: CliqueIsing, k: int) -> tuple[np.ndarray, np.ndarray, np.nd
     return P, start, target, float(P[:, target].sum(axis=1).min())
 
 
+@checked(delta=DELTA, most=SIZE)
 def proposition_4_1_5(
     world: CliqueIsing, delta: float, *, most: int = 10**6, as_printed: bool = False
 ) -> Theorem:
@@ -116,6 +122,7 @@ def _stays(world: CliqueIsing, steps: int) -> float:
     return float(np.linalg.matrix_power(inside, steps).sum(axis=1).min())
 
 
+@checked()
 def equation_4_44(world: CliqueIsing) -> Theorem:
     """From a clique sum <= -2 each spin turns up with probability at most `1 / (1 + e^(2 J_0))` in a step
     of independent parallel sampling. The slack is relative; the clique's fields must be equal."""
@@ -126,6 +133,7 @@ def equation_4_44(world: CliqueIsing) -> Theorem:
     return Theorem.inequality("Equation 4.44", slack, within=EXACT, conditions=conditions)
 
 
+@checked(k=hidden, budget=whole(1), delta=DELTA)
 def corollary_4_1_1(world: CliqueIsing, k: int, budget: int, delta: float) -> Theorem:
     """One k-Gibbs step from a clique of sum <= -2 enters R_1, and `budget` independent parallel steps do
     not leave, each with probability `1 - delta / 2`. The clique's fields must be equal.

@@ -4,20 +4,27 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import xlogy
 
-from minicosm.worlds.joint.joint import all_sequences, product_rows, row_marginals
+from minicosm.worlds.joint.joint import all_sequences, product_rows, row_marginals, xlogx
 
+from ..checks import probabilities, whole
+from ..signatures import checked
 from ..theorem import Condition, Theorem
-from . import kernels, mixing, transformers
+from . import kernels, transformers
+from .rules import NOT_NEGATIVE, STEP
+from .transformers import IMAGE
 
 PRODUCT = 1e-10  # nats of total correlation that rounding may leave in a row that is a product
 
 
+@checked(**IMAGE)
 def proposition_4_1_2(image: Int[np.ndarray, "states N"], vocab: int) -> Theorem:
     """Any step `f` of sequences is taken by a one-layer Transformer whose most likely tokens are f;
     `certify` runs it on its own output, from every sequence, and counts wrong sequences."""
     model = transformers.deterministic(image, vocab)
 
+    @checked(iterates=whole(1))
     def check(iterates: int = 1) -> Theorem:
         N = image.shape[1]
         place = vocab ** np.arange(N)[::-1]
@@ -33,6 +40,7 @@ def proposition_4_1_2(image: Int[np.ndarray, "states N"], vocab: int) -> Theorem
     return Theorem("Proposition 4.1.2", construction=model, check=check)
 
 
+@checked(**STEP, within=NOT_NEGATIVE)
 def product_step(
     P: kernels.Kernel, vocab: int, length: int, name: str = "product step", within: float = PRODUCT
 ) -> Theorem:
@@ -41,6 +49,7 @@ def product_step(
     return Theorem.identity(name, error, within=within, cases=len(P))
 
 
+@checked(**STEP)
 def proposition_4_1_3(P: kernels.Kernel, vocab: int, length: int) -> Theorem:
     """A chain can be taken in parallel iff each of its rows is a product over positions; the
     construction is the Transformer, with probabilities below 1e-26 raised to it."""
@@ -69,15 +78,19 @@ def proposition_4_1_3(P: kernels.Kernel, vocab: int, length: int) -> Theorem:
     return Theorem("Proposition 4.1.3", conditions, construction=model, check=check)
 
 
+@checked(
+    **STEP,
+    laws=probabilities(lambda given: (len(given["P"]), given["length"], given["vocab"])),
+)
 def best_product(
     P: kernels.Kernel, vocab: int, length: int, laws: Float[np.ndarray, "states N vocab"]
 ) -> Theorem:
     """`KL(row || product)` is at least the row's total correlation, with equality for the product of its
     marginals: what no parallel step can do. The error is the largest by which one of the two misses."""
-    entropies = mixing.kl(P, np.ones(len(P)))
+    entropies = xlogx(P).sum(axis=1)
 
     def away(laws: np.ndarray) -> np.ndarray:
-        return np.asarray(entropies - (P * np.log(product_rows(laws))).sum(axis=1))
+        return np.asarray(entropies - xlogy(P, product_rows(laws)).sum(axis=1))
 
     correlation = transformers.row_dependence(P, vocab, length)
     equal = np.abs(away(row_marginals(P, vocab, length)) - correlation).max()

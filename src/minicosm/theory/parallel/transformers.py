@@ -12,35 +12,56 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.adaptation.checks import unshared
+from minicosm.adaptation.checks import check_token_rows, unshared
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.worlds.joint.joint import all_sequences, check_states, product_rows, total_correlation
+
+from ..checks import Given, kind, probabilities, reals, whole
+from ..signatures import checked
+from .rules import STEP
 
 SHARP = 60.0  # exp(-60) = 1e-26: attention on other positions
 LEAST = 1e-26  # softmax has no zeros: smaller probabilities become this
 MOST_UNITS = 2**14
 
 
+def _check_table(name: str, shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Raise unless a table of this shape has a row per sequence, and not too many."""
+    states, N, V = shape
+    if states != check_states(V, N):
+        raise ValueError(
+            f"{name} has {states} rows; {V} tokens at {N} positions make {V**N} sequences"
+        )
+    if N * states > MOST_UNITS:
+        raise ValueError(
+            f"{name} needs {N * states} hidden units, one per sequence and position; at most "
+            f"{MOST_UNITS} are built"
+        )
+    return states, N, V
+
+
+def _image(name: str, value: Any, given: Given) -> np.ndarray:
+    """Tokens, a row for every sequence."""
+    found = np.asarray(check_token_rows(name, value, given["vocab"]))
+    _check_table(name, (*found.shape, given["vocab"]))
+    return found
+
+
+def _length(name: str, value: Any, given: Given) -> int:
+    return whole(1, given["model"].config.max_length)(name, value, given)
+
+
+MODEL = kind(Transformer)
+IMAGE = {"vocab": whole(1), "image": _image}
+
+
+@checked(logits=reals((None, None, None)))
 def lookup(logits: Float[np.ndarray, "states N vocab"]) -> Transformer:
     """The Transformer whose logits at position j for the input tau are `logits[tau, j]`.
 
     An ordinary model with weights in float64: call it under `jax.enable_x64(True)`.
     """
-    if logits.ndim != 3 or not np.isfinite(logits).all():
-        raise ValueError(
-            f"the table has shape {logits.shape}; it must hold finite logits, a row per sequence, for "
-            "every position and token"
-        )
-    states, N, V = logits.shape
-    if states != check_states(V, N):
-        raise ValueError(
-            f"the table has {states} rows; {V} tokens at {N} positions make {V**N} sequences"
-        )
-    if N * states > MOST_UNITS:
-        raise ValueError(
-            f"the table needs {N * states} hidden units, one per sequence and position; at most "
-            f"{MOST_UNITS} are built"
-        )
+    states, N, V = _check_table("logits", logits.shape)
     d = N + 2 * V + N * V
     tok, slot, out = N, N + V, N + V + N * V
     embedding, positions = np.zeros((V, d)), np.zeros((N, d))
@@ -83,29 +104,30 @@ def lookup(logits: Float[np.ndarray, "states N vocab"]) -> Transformer:
     )  # fmt: skip
 
 
+@checked(**IMAGE)
 def deterministic(image: Int[np.ndarray, "states N"], vocab: int) -> Transformer:
     """Proposition 4.1.2: the Transformer whose most likely tokens for the input tau are `image[tau]`."""
-    if image.dtype.kind not in "iu" or image.size == 0:
-        raise ValueError(f"the image has dtype {image.dtype}, shape {image.shape}; it holds tokens")
-    if image.min() < 0 or image.max() >= vocab:
-        raise ValueError(f"the image holds tokens outside 0..{vocab - 1}")
     return lookup(SHARP * np.eye(vocab)[image])
 
 
+@checked(laws=probabilities((None, None, None)))
 def product(laws: Float[np.ndarray, "states N vocab"]) -> Transformer:
     """Proposition 4.1.3: the Transformer whose law of token j for the input tau is `laws[tau, j]`, with
     probabilities below 1e-26 raised to it."""
-    right = (laws >= 0).all() and (np.abs(laws.sum(axis=-1) - 1) <= 1e-9).all()
-    if laws.size == 0 or not right:  # NaN is not right either
-        raise ValueError("laws must be nonnegative and sum to 1 at every sequence and position")
+    _check_table("laws", laws.shape)
     return lookup(np.log(np.maximum(laws, LEAST)))
 
 
+@checked(model=MODEL, length=_length)
 def laws_of(model: Transformer, length: int) -> Float[np.ndarray, "states N vocab"]:
     """The laws that a model predicts at every position of every sequence, in double precision."""
     return predict_all(model, all_sequences(model.vocab, length))
 
 
+@checked(
+    model=MODEL,
+    tokens=lambda name, value, given: check_token_rows(name, value, given["model"].vocab),
+)
 def predict_all(
     model: Transformer, tokens: Int[np.ndarray, "batch N"]
 ) -> Float[np.ndarray, "batch N vocab"]:
@@ -119,6 +141,7 @@ def _predict(model: Any, tokens: Any) -> Any:
     return jax.vmap(lambda row: model.predict(model.embed(row)))(tokens)
 
 
+@checked(model=MODEL, length=_length)
 def kernel_of(
     model: Transformer, length: int, *, argmax: bool = False
 ) -> Float[np.ndarray, "states states"]:
@@ -129,6 +152,7 @@ def kernel_of(
     return product_rows(laws)
 
 
+@checked(**STEP)
 def row_dependence(
     P: Float[np.ndarray, "states states"], vocab: int, length: int
 ) -> Float[np.ndarray, " states"]:

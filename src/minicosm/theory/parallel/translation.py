@@ -7,6 +7,8 @@ import numpy as np
 from minicosm.models.stutter import neighbour_tv, stutter_pairs
 from minicosm.worlds import Fertility
 
+from ..signatures import checked
+
 
 class ExactStutter(NamedTuple):
     """Means over sources and target lengths drawn from the truth, most likely tokens decoded."""
@@ -19,6 +21,7 @@ class ExactStutter(NamedTuple):
     valid: float  # share of decoded targets that are translations
 
 
+@checked()
 def exact_stutter(world: Fertility) -> ExactStutter:
     """Stutter of one pass of the Bayes-optimal product decoder, by summing over both lengths."""
     pairs, apart = np.zeros(2), np.zeros(2)  # others, and pairs that are equal

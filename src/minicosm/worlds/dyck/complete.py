@@ -23,6 +23,7 @@ from ..arrays import (
     parameter,
     short,
 )
+from ..memories import check_place, check_step
 from . import strings
 from .dyck import Dyck, DyckSample
 
@@ -177,6 +178,8 @@ class CompleteDyck(eqx.Module):
 
     def read(self, memory: CompleteMemory, n: Scalar, token: Scalar) -> CompleteMemory:
         """The memory once `token` stands after the first n tokens."""
+        # An end token may be read; it is impossible here, and the string stays so.
+        n, token = check_step(self.begin, memory, n, token, self.vocab + 1)
         fits = strings.fits_after(self.law(memory, n), token)
         moves = self._moves_after(memory, n)
         taken = jnp.where(strings.is_closed(jnp.asarray(token)), moves.close, moves.open)
@@ -188,6 +191,7 @@ class CompleteDyck(eqx.Module):
         """`log P[X_{n+1} | X_{1:n}, the string goes on]`; -inf for what is impossible, everywhere
         after an impossible prefix or a certain end. There is no end token: strings of this law have
         the world's law if the world has one length; otherwise take `with_end()`."""
+        n = check_place(self.begin, memory, n)
         longer = jnp.asarray(self.lengths) > n
         weights = jnp.where(longer, memory.weights[n], -jnp.inf)
         total = _log_sum(weights)
@@ -273,6 +277,9 @@ class EndingDyck(eqx.Module):
 
     complete: CompleteDyck
 
+    def __check_init__(self) -> None:
+        check_kind("complete", self.complete, CompleteDyck, "a CompleteDyck")
+
     @property
     def end(self) -> int:
         return self.complete.vocab
@@ -293,6 +300,7 @@ class EndingDyck(eqx.Module):
     def law(self, memory: CompleteMemory, n: Scalar) -> Float[Array, " V"]:
         """`log P[X_{n+1} | X_{1:n}]`, the end token last; -inf for what is impossible, everywhere
         after an impossible prefix or after the end."""
+        n = check_place(self.begin, memory, n)
         lengths, weights = jnp.asarray(self.complete.lengths), memory.weights[n]
         total = _log_sum(weights)
         total = jnp.where(total > -jnp.inf, total, 0)

@@ -25,6 +25,7 @@ from ..arrays import (
     parameter,
 )
 from ..markov import stationary_law
+from ..memories import check_place, check_step
 from ..padding import cut, known, pad, padded_length
 from ..text import brackets_text
 from . import strings
@@ -206,12 +207,14 @@ class Dyck(eqx.Module):
 
     def read(self, memory: strings.Stacks, n: Scalar, token: Scalar) -> strings.Stacks:
         """The memory once `token` stands after the first n tokens."""
+        n, token = check_step(self.begin, memory, n, token, self.vocab)
         fits = strings.fits_after(self.law(memory, n), token)
         return strings.read_bracket(memory, n, token, fits)
 
     def law(self, memory: strings.Stacks, n: Scalar) -> Float[Array, " vocab"]:
         """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
         prefix."""
+        n = check_place(self.begin, memory, n)
         moves, d = self._moves(), jnp.maximum(memory.depths[n], 0)
         types = jnp.asarray(self.type_probabilities)
         return strings.next_law(memory, n, moves.open[d], moves.close[d], types)

@@ -20,6 +20,7 @@ from ..arrays import (
     numeric,
     parameter,
 )
+from ..memories import check_place, check_step
 from ..text import numbers_text
 
 TREE_LIMIT = 2**22  # leaves of the largest tree that is written out
@@ -101,10 +102,14 @@ class GuidedWorld(eqx.Module):
     def read(
         self, memory: Int[Array, " rows"], n: Int[Array, ""], token: Int[Array, ""]
     ) -> Int[Array, " rows"]:
+        """The memory once `token` stands after the first n tokens."""
+        known = {"low": 0, "high": self.states - 1}
+        n, token = check_step(self.begin, memory, n, token, self.vocab, **known)
         return _read(self.step, memory, n, token)
 
     def law(self, memory: Int[Array, " rows"], n: Int[Array, ""]) -> Float[Array, " K"]:
         """`log pi_ref` of the token after the first n; for n >= H that of the last one again."""
+        n = check_place(self.begin, memory, n, low=0, high=self.states - 1)
         rows = jnp.asarray(self.base)[jnp.minimum(n, self.horizon - 1), memory[n]]
         return jnp.where(rows > 0, jnp.log(jnp.where(rows > 0, rows, 1)), -jnp.inf)
 
@@ -281,6 +286,8 @@ class TableVerifier(eqx.Module):
         self.log_table = table
 
     def begin(self, room: int, source: Any = None) -> Int[Array, " rows"]:
+        """The states after 0, 1, ..., `room` tokens."""
+        check_size(f"a memory of {room} tokens", check_count("room", room, least=0))
         return jnp.zeros(room + 1, jnp.int32)
 
     def read(
@@ -290,9 +297,14 @@ class TableVerifier(eqx.Module):
         token: Int[Array, ""],
         source: Any = None,
     ) -> Int[Array, " rows"]:
+        """The memory once `token` stands after the first n tokens."""
+        known = {"low": 0, "high": self.log_table.shape[1] - 1}
+        n, token = check_step(self.begin, memory, n, token, self.step.shape[2], **known)
         return _read(self.step, memory, n, token)
 
     def score(self, memory: Int[Array, " rows"], n: Int[Array, ""]) -> Float[Array, ""]:
+        """The table's entry at the state after the first n tokens."""
+        n = check_place(self.begin, memory, n, low=0, high=self.log_table.shape[1] - 1)
         table = jnp.asarray(self.log_table)
         return jnp.exp(table[jnp.minimum(n, len(self.step)), memory[n]])
 
@@ -309,6 +321,7 @@ def _read(
     token: Int[Array, ""],
 ) -> Int[Array, " rows"]:
     """Put the next state after the first n tokens; after H tokens the state stays."""
+    memory = jnp.asarray(memory)
     state = jnp.asarray(step)[jnp.minimum(n, len(step) - 1), memory[n], token]
     return memory.at[n + 1].set(jnp.where(n < len(step), state, memory[n]))
 

@@ -29,6 +29,7 @@ from ..arrays import (
     parameter,
     stochastic,
 )
+from ..memories import check_place, check_step
 from ..padding import cut, known, pad, padded_length
 from ..text import numbers_text
 from . import chain
@@ -240,13 +241,15 @@ class HMM(eqx.Module):
         self, memory: Float[Array, "rows hidden"], n: Scalar, token: Scalar
     ) -> Float[Array, "rows hidden"]:
         """The memory once `token` stands after the first n tokens: `A (a_n * W[token])`, normalised."""
+        n, token = check_step(self.begin, memory, n, token, self.vocab, low=0, high=1)
         seen = embed_rows(jnp.asarray(self.W), jnp.asarray(token)[None], None)[0]
         moved = jnp.asarray(self.A) @ (memory[n] * seen)
-        return memory.at[n + 1].set(chain.normalise(moved).astype(memory.dtype))
+        return jnp.asarray(memory).at[n + 1].set(chain.normalise(moved).astype(memory.dtype))
 
     def law(self, memory: Float[Array, "rows hidden"], n: Scalar) -> Float[Array, " vocab"]:
         """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
         prefix."""
+        n = check_place(self.begin, memory, n, low=0, high=1)
         return jnp.log(jnp.asarray(self.W) @ memory[n])
 
     def text(self, tokens: Any) -> str:

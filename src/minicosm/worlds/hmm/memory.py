@@ -28,6 +28,8 @@ from ..arrays import (
     parameter,
     stochastic,
 )
+from ..checks import check_last_axes
+from ..memories import check_place, check_step
 from ..padding import cut, known, pad
 from ..text import numbers_text
 from . import chain, memory_laws
@@ -196,10 +198,12 @@ class MemoryHMM(eqx.Module):
 
     def lift(self, rows: Float[AnyArray, "*batch MH"]) -> Float[Array, "*batch C H"]:
         """`eta(v)[(m_1..m_N), (j, s)] = v[(m_j, j, s)]`, v flattened over (m, j, s)."""
-        return jnp.asarray(rows)[..., self._lift_index()]
+        rows = check_last_axes("rows", rows, (self.values * self.hidden,))
+        return rows[..., self._lift_index()]
 
     def unlift(self, lifted: Float[AnyArray, "*batch C H"]) -> Float[Array, "*batch MH"]:
         """`phi(v)[(m, j, s)]`: the mean of v over the configurations with `m_j = m`."""
+        lifted = check_last_axes("lifted", lifted, (self.configurations, self.hidden))
         batch, syntax = lifted.shape[:-2], self.hidden // self.cells
         grid = jnp.reshape(lifted, (*batch, *(self.values,) * self.cells, self.cells, syntax))
         start = len(batch)
@@ -276,7 +280,7 @@ class MemoryHMM(eqx.Module):
         tau, lifted = self.aggregate(embeddings), self.lift(self.emission_columns())
         at = check_positions(at, len(tau))
         tau = tau if at is None else tau[at]
-        return tau.reshape(len(tau), -1) @ lifted.reshape(self.vocab, -1).T
+        return tau.reshape(*tau.shape[:-2], lifted[0].size) @ lifted.reshape(self.vocab, -1).T
 
     # -- exact questions ----------------------------------------------------------------------
 
@@ -350,6 +354,7 @@ class MemoryHMM(eqx.Module):
 
     def read(self, memory: MemoryFilter, n: Scalar, token: Scalar) -> MemoryFilter:
         """The memory once `token` stands after the first n tokens: one step of every chain."""
+        n, token = check_step(self.begin, memory, n, token, self.vocab)
         columns = embed_rows(self.emission_columns(), jnp.asarray(token)[None], None)[0]
         seen = memory.hidden[n] * self.lift(columns)
         total = jnp.sum(seen, axis=1)
@@ -365,6 +370,7 @@ class MemoryHMM(eqx.Module):
     def law(self, memory: MemoryFilter, n: Scalar) -> Float[Array, " vocab"]:
         """`log P[X_{n+1} | X_{1:n}]`; -inf for what is impossible, everywhere after an impossible
         prefix."""
+        n = check_place(self.begin, memory, n)
         tau = weights_of(jnp.asarray(self.pM), memory.logs[n])[:, None] * memory.hidden[n]
         return jnp.log(self.emission_columns() @ chain.normalise(self.unlift(tau)))
 

@@ -18,6 +18,8 @@ from ..arrays import (
     check_number,
     check_reals,
     check_size,
+    check_tokens,
+    short,
 )
 
 Latent = Literal["start", "first", "cell"]
@@ -88,6 +90,11 @@ class PosteriorTask(eqx.Module):
 
     def law(self, world: Any, tokens: Int[AnyArray, " T"]) -> Float[Array, " S"]:
         """The exact posterior of the latent; zero for an impossible sequence."""
+        if isinstance(world, type) or not hasattr(world, "posterior"):
+            raise TypeError(
+                f"world is {short(world)}; it must be a hidden Markov or a memory world"
+            )
+        tokens, _ = check_tokens(tokens, None, world.vocab)
         posterior = world.posterior(tokens, self.observed(tokens.shape[0]))
         if self.latent == "cell":
             return posterior.cells[self.cell]

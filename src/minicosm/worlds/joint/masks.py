@@ -16,8 +16,10 @@ from ..arrays import (
     check_count,
     check_distribution,
     check_key,
+    check_kind,
     check_length,
     check_number,
+    check_size,
     check_whole_numbers,
     native,
     numeric,
@@ -124,7 +126,10 @@ class MaskLaw(eqx.Module):
     @classmethod
     def adaptive(cls, masks: Sequence[Sequence[int]], table: Any, length: int) -> Self:
         """`P(K_m | x) = table[x, m]` (Definition 4.1.7); rows of impossible x may be zero."""
-        law = cls.blocks(length, masks)
+        try:
+            law = cls.blocks(length, masks)
+        except ValueError as error:
+            raise ValueError(f"masks are no law on {short(length)} positions: {error}") from None
         return cls(law.masks, parameter("table", table, (None, len(law.masks))))
 
     @property
@@ -138,6 +143,7 @@ class MaskLaw(eqx.Module):
 
     def check(self, joint: Joint) -> None:
         """Raise unless this is a mask law for the sequences of this law."""
+        check_kind("joint", joint, Joint, "a Joint")
         if self.length != joint.length:
             raise ValueError(
                 f"the masks have {self.length} positions; the sequences have {joint.length}"
@@ -181,6 +187,17 @@ class MaskLaw(eqx.Module):
         self, states: int
     ) -> Iterator[tuple[Bool[np.ndarray, " N"], Float[np.ndarray, " states"]]]:
         """Every mask that has positive probability, with `P(K | x)` for every x."""
+        return self._items(self._states(states))
+
+    def _states(self, states: Any) -> int:
+        check_size(f"{short(states)} states", check_count("states", states) * len(self.masks))
+        if self.looks and states != len(self.weights):
+            raise ValueError(f"states is {states}; the mask law has {len(self.weights)} rows")
+        return int(states)
+
+    def _items(
+        self, states: int
+    ) -> Iterator[tuple[Bool[np.ndarray, " N"], Float[np.ndarray, " states"]]]:
         for m, mask in enumerate(self.masks):
             weight = self.weights[..., m]
             if weight.max() > 0:
@@ -188,4 +205,4 @@ class MaskLaw(eqx.Module):
 
     def table(self, states: int) -> Float[np.ndarray, "states M"]:
         """`P(K_m | x)` for every x, whether or not it depends on x."""
-        return np.broadcast_to(self.weights, (states, len(self.masks)))
+        return np.broadcast_to(self.weights, (self._states(states), len(self.masks)))

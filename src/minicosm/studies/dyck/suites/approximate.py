@@ -3,7 +3,7 @@
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory.dyck import approximate, losses
+from minicosm.theory.dyck import approximate, losses, merging
 from minicosm.worlds import Dyck
 
 from ..trials import Approximate
@@ -58,6 +58,6 @@ def _merging(ledger: Ledger, rng: np.random.Generator) -> None:
         b = -a
     size = float(np.linalg.norm([np.linalg.norm(a), np.linalg.norm(b)], np.inf))
     unit = r * (size / np.linalg.norm(r)) * (1 + 1e-12)
-    ledger.add(approximate.lemma_2_2_1(a, b, unit * approximate.merging_ratio(epsilon), epsilon))
-    printed = unit * approximate.merging_ratio(epsilon, size)
-    ledger.add(approximate.lemma_2_2_1(a, b, printed, epsilon, printed=True))
+    ledger.add(merging.lemma_2_2_1(a, b, unit * merging.merging_ratio(epsilon), epsilon))
+    printed = unit * merging.merging_ratio(epsilon, size)
+    ledger.add(merging.lemma_2_2_1(a, b, printed, epsilon, printed=True))

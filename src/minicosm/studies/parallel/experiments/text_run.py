@@ -10,7 +10,7 @@ import jax
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Translator
 from minicosm.models.stutter import word_stutter_rate
-from minicosm.text.bleu import bleu
+from minicosm.text.bleu_score import bleu
 from minicosm.text.subwords import Subwords
 from minicosm.text.token_pairs import TokenPairs
 from minicosm.training import RefinementObjective, TranslationObjective, fit

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .checks import check_choice, check_texts
+
 TOKENIZERS = ("13a", "zh", "intl", "char", "none")  # of sacreBLEU, those that download nothing
 
 
@@ -21,13 +23,14 @@ def bleu(outputs: Sequence[str], references: Sequence[str], tokenize: str = "13a
         raise ImportError(
             "BLEU needs the package sacrebleu: pip install 'minicosm[text]'"
         ) from None
+    check_texts("outputs", outputs)
+    check_texts("references", references)
     if len(outputs) != len(references) or not outputs:
         raise ValueError(
             f"there are {len(outputs)} outputs and {len(references)} references; "
             "as many are needed, and at least one"
         )
-    if tokenize not in TOKENIZERS:
-        raise ValueError(f"tokenize is {tokenize!r}; it must be one of {', '.join(TOKENIZERS)}")
+    check_choice("tokenize", tokenize, TOKENIZERS)
     metric = BLEU(tokenize=tokenize)
     score = metric.corpus_score(list(outputs), [list(references)]).score
     return Bleu(float(score), str(metric.get_signature()))

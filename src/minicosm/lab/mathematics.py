@@ -1,0 +1,156 @@
+"""Prose with mathematics, for pages and for the terminal.
+
+Claims write LaTeX between dollars: `"$P[H_0 \\mid x]$ is a law"`. A page shows it as MathML, which
+browsers typeset without any script; a terminal as Unicode, made from the same MathML. A dollar that
+means a dollar is written `\\$`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_NAME = "{http://www.w3.org/1998/Math/MathML}"
+_MATH = re.compile(r"(?<!\\)\$([^$]+?)(?<!\\)\$")
+_RAISED = dict(zip("0123456789+-=()nijkmtxyabcdefghloprsuvwzTABDEGHIJKLMNOPRUVW",
+                   "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱʲᵏᵐᵗˣʸᵃᵇᶜᵈᵉᶠᵍʰˡᵒᵖʳˢᵘᵛʷᶻᵀᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵁⱽᵂ", strict=True))  # fmt: skip
+_RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*"}
+_LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx",
+                    "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))  # fmt: skip
+_LOWERED |= {"−": "₋", ",": ",", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
+_ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
+            "_": "\u0304", "‾": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
+
+
+@cache
+def mathml(tex: str) -> str:
+    """LaTeX as a MathML element; `ValueError` if it is not understood."""
+    from latex2mathml.converter import convert
+
+    try:
+        found: str = convert(tex.replace(r"\arg", r"\operatorname{arg}"))
+    except Exception as error:  # the library's exceptions have no class in common
+        raise ValueError(f"${tex}$ is not LaTeX that can be typeset ({error!r})") from None
+    if unknown := re.search(r"<m[io]>(\\\w*|[{}])", found):
+        raise ValueError(f"${tex}$ has {unknown[1]}, which is not known here")
+    if any(len(fraction) != 2 for fraction in ElementTree.fromstring(found).iter(_NAME + "mfrac")):
+        raise ValueError(f"${tex}$ has a fraction of one part")
+    return found
+
+
+@cache
+def unicode(tex: str) -> str:
+    """LaTeX as one line of Unicode: `x_{1:t}`, `W⁺`, `½`, `√(n + 1)`."""
+    text = re.sub(r"\s+", " ", _text(ElementTree.fromstring(mathml(tex)))).strip()
+    text = re.sub(r"([=<>≤≥∈(,\[] ?)− ", r"\1−", text)  # a sign, not a difference
+    return re.sub(r" ([)\],])|([(\[]) ", r"\1\2", text)
+
+
+def plain(text: str) -> str:
+    """Prose with mathematics for a terminal."""
+    return _MATH.sub(lambda found: unicode(found[1]), text).replace(r"\$", "$")
+
+
+def html(text: str) -> Markup:
+    """Prose with mathematics, `code`, *emphasis*, **strong** and blank lines, as safe HTML."""
+    from markupsafe import Markup
+
+    paragraphs = re.split(r"\n\s*\n", text.strip())
+    return Markup("").join(Markup(f"<p>{inline(p)}</p>") for p in paragraphs)
+
+
+def inline(text: str) -> Markup:
+    """One paragraph as safe HTML, without the element around it."""
+    from markupsafe import Markup, escape
+
+    pieces = re.split(r"(`[^`]+`)|(?<!\\)\$([^$]+?)(?<!\\)\$", text)
+    made = []
+    for words, code, tex in zip(
+        pieces[::3], [*pieces[1::3], None], [*pieces[2::3], None], strict=True
+    ):
+        made.append(_emphasised(str(escape(words)).replace(r"\$", "$")))
+        if code:
+            made.append(f"<code>{escape(code[1:-1])}</code>")
+        if tex:
+            made.append(mathml(tex))
+    return Markup("".join(made))
+
+
+def _emphasised(escaped: str) -> str:
+    strong = re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<strong>\1</strong>", escaped)
+    return re.sub(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])", r"<em>\1</em>", strong)
+
+
+# -- MathML as one line ------------------------------------------------------------------------
+
+_SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺")
+
+
+def _text(node: Any) -> str:
+    kind = node.tag.rpartition("}")[2]
+    parts = list(node)
+    if kind == "mspace":
+        return " "
+    if kind == "mo":
+        sign = node.text or ""
+        return f" {sign} " if sign in _SPACED else f"{sign} " if sign == "," else sign
+    if kind in ("mi", "mn", "mtext"):
+        return node.text or ""
+    if kind == "mfrac":
+        return f"{_grouped(parts[0])}/{_grouped(parts[1])}"
+    if kind == "msqrt":
+        return f"√{_grouped(parts[0])}" if len(parts) == 1 else f"√({_row(parts)})"
+    if kind in ("msub", "munder"):
+        return _text(parts[0]) + _script(parts[1], _LOWERED, "_")
+    if kind in ("msup", "mover"):
+        accent = _text(parts[1]).strip()
+        if kind == "mover" and accent in _ACCENTS:
+            base = _text(parts[0])
+            return base + _ACCENTS[accent] if len(base) == 1 else f"{accent}({base})"
+        return _text(parts[0]) + _script(parts[1], _RAISED, "^")
+    if kind in ("msubsup", "munderover"):
+        lower, upper = _script(parts[1], _LOWERED, "_"), _script(parts[2], _RAISED, "^")
+        return _text(parts[0]) + lower + upper
+    if kind == "mtr":
+        return ", ".join(map(_text, parts))
+    if kind == "mtable":
+        return "; ".join(map(_text, parts))
+    return _row(parts)
+
+
+def _row(parts: list[Any]) -> str:
+    """Neighbours. A fraction between factors is bracketed; the name of a function is set apart."""
+    made = [_text(part) for part in parts]
+    for i, part in enumerate(parts):
+        beside = [made[j] for j in (i - 1, i + 1) if 0 <= j < len(made)]
+        if part.tag == _NAME + "mfrac" and part.get("linethickness") == "0":
+            made[i] = " over ".join(_text(each) for each in part)
+        elif part.tag == _NAME + "mfrac" and any(re.search(r"[^\W_]|√", text) for text in beside):
+            made[i] = f"({made[i]})"
+        base = part[0] if len(part) and part.tag != _NAME + "mrow" else part
+        if base.tag in (_NAME + "mo", _NAME + "mi") and re.fullmatch(
+            r"[A-Za-z]{2,}", base.text or ""
+        ):
+            after = made[i + 1] if i + 1 < len(made) else ""
+            before = made[i - 1] if i else ""
+            space = "" if not after or after[0] in " ([{," else " "
+            made[i] = (" " if re.search(r"[\w)\]]$", before) else "") + made[i] + space
+    text = "".join(made)
+    return text[1:].replace(" ", "", 1) if re.match(r" [+−] ", text) else text
+
+
+def _grouped(node: Any) -> str:
+    text = _text(node).strip()
+    return text if len(text) == 1 or re.fullmatch(r"[\w.]+", text) else f"({text})"
+
+
+def _script(node: Any, letters: dict[str, str], mark: str) -> str:
+    text = _text(node).replace(" ", "")
+    if text and all(letter in letters for letter in text):
+        return "".join(letters[letter] for letter in text)
+    return f"{mark}{text}" if len(text) == 1 else f"{mark}{{{text}}}"

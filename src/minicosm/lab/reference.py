@@ -1,0 +1,310 @@
+"""Reference results: what the last full run of every study found, kept in the repository.
+
+    <study>/verdicts.json   the record of every claim, with the commit, the machine and the date
+    <study>/trials.json     of every trial the configuration, and the numbers that are read of it
+    <study>/arrays.npz      likewise its arrays
+    <study>/figures.zip     the figure of every claim
+
+Of a trial only what checks and figures read is kept. JSON and plain arrays, nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import subprocess
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from minicosm.lab.claims import Claim, LabError, ProfileName, Results, Study, TrialResult
+from minicosm.lab.encoding import decode, encode
+from minicosm.lab.files import read_arrays, write_arrays
+from minicosm.lab.reads import Path as Read
+from minicosm.lab.reads import watched
+from minicosm.lab.run import Checked, recalled
+from minicosm.lab.store import Store
+
+FOLDER = Path(__file__).parents[1] / "reference"
+
+
+class Reference:
+    """The reference results in a folder; each file is read when it is first needed."""
+
+    def __init__(self, folder: Path | str = FOLDER) -> None:
+        self.folder = Path(folder)
+        self._read: dict[Path, Any] = {}
+
+    def recall(self, study: Study, claim: Claim) -> Checked | None:
+        """The kept verdict of a claim, marked by `Checked.reference`; None if there is none."""
+        record = self._json(study.name, "verdicts").get(claim.id)
+        if record is None:
+            return None
+        try:
+            checked = recalled(study, claim, record["profile"], record, None)
+            return replace(checked, reference=record["reference"], svg=self.figure(checked))
+        except (KeyError, TypeError, ValueError):
+            raise LabError(
+                f"the reference result of {claim.id} in {self.folder} is of another version; "
+                "keep it again, by minicosm keep."
+            ) from None
+
+    def results(self, checked: Checked) -> Results | None:
+        """What the check and the figure of a kept verdict read; None if its trials are configured
+        otherwise by now."""
+        try:
+            trials = checked.claim.trials(checked.profile, checked.seed)
+        except Exception:
+            return None
+        if set(trials) != set(checked.trials):
+            return None
+        kept = self._json(checked.study.name, "trials")
+        arrays = self._arrays(checked.study.name)
+        found = {}
+        for name, address in checked.trials.items():
+            trial = kept.get(address)
+            config = trials[name].config
+            if trial is None or trial["config"] != encode(config):
+                return None
+            found[name] = TrialResult(
+                decode(trial["numbers"]),
+                {array: arrays[f"{address}/{array}"] for array in trial["arrays"]},
+                config,
+            )
+        return found
+
+    def figure(self, checked: Checked) -> str | None:
+        """The figure of a kept verdict as SVG, or None."""
+        path = self.folder / checked.study.name / "figures.zip"
+        if path not in self._read:
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    self._read[path] = {n: archive.read(n).decode() for n in archive.namelist()}
+            except FileNotFoundError:
+                self._read[path] = {}
+            except (OSError, ValueError, zipfile.BadZipFile) as error:
+                raise LabError(f"the reference results {path} cannot be read.") from error
+        return self._read[path].get(_figure_name(checked.claim))
+
+    def _json(self, study: str, name: str) -> dict[str, Any]:
+        path = self.folder / study / f"{name}.json"
+        if path not in self._read:
+            try:
+                found = json.loads(path.read_text(encoding="utf-8"))
+                if not isinstance(found, dict):
+                    raise ValueError
+            except FileNotFoundError:
+                found = {}
+            except (OSError, ValueError) as error:
+                raise LabError(f"the reference results {path} cannot be read.") from error
+            self._read[path] = decode(found) if name == "verdicts" else found
+        return self._read[path]
+
+    def _arrays(self, study: str) -> Mapping[str, Any]:
+        path = self.folder / study / "arrays.npz"
+        if path not in self._read:
+            try:
+                self._read[path] = read_arrays(path)
+            except FileNotFoundError:
+                self._read[path] = {}
+            except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+                raise LabError(f"the reference results {path} cannot be read.") from error
+        return self._read[path]
+
+
+def keep(
+    selection: Sequence[tuple[Study, Claim]],
+    profile: ProfileName,
+    store: Store,
+    folder: Path | str = FOLDER,
+) -> dict[str, int]:
+    """Make the stored verdicts of these claims their reference results; bytes by study.
+
+    What stands there of other claims of the studies stays. A claim without a verdict, with options of
+    its own, or whose check says something else of what is kept than it said of the whole, is refused.
+    """
+    reference = Reference(folder)
+    where = {"commit": _commit(), "machine": _machine()}
+    sizes = {}
+    for study in dict.fromkeys(study for study, _ in selection):
+        chosen = [claim for each, claim in selection if each is study]
+        known = {claim.id for claim in study.claims}
+        verdicts = {
+            claim: record
+            for claim, record in reference._json(study.name, "verdicts").items()
+            if claim in known
+        }
+        trials = dict(reference._json(study.name, "trials"))
+        arrays = dict(reference._arrays(study.name))
+        figures = {
+            _figure_name(claim): svg
+            for claim in study.claims
+            if (before := reference.recall(study, claim)) is not None and (svg := before.svg)
+        }
+        reads: dict[str, set[Read]] = {}
+        whole: dict[str, TrialResult] = {}
+        for claim in chosen:
+            record, svg = _verdict(store, claim, profile)
+            verdicts[claim.id] = {**record, "reference": where}
+            if svg is not None:
+                figures[_figure_name(claim)] = svg
+            whole |= _read_by(store, claim, profile, reads)
+        for address, result in whole.items():
+            stored = store.record(address)
+            numbers, found = _pruned(result, reads[address])
+            trials[address] = {
+                "function": stored["function"],
+                "config": stored["config"],
+                "seconds": stored["seconds"],
+                "numbers": encode(numbers),
+                "arrays": sorted(found),
+            }
+            arrays |= {f"{address}/{name}": array for name, array in found.items()}
+        used = {address for record in verdicts.values() for address in record["trials"].values()}
+        trials = {address: trial for address, trial in trials.items() if address in used}
+        arrays = {name: array for name, array in arrays.items() if name.split("/")[0] in used}
+        sizes[study.name] = _write(Path(folder) / study.name, verdicts, trials, arrays, figures)
+        _verify(Reference(folder), study, chosen)
+    return sizes
+
+
+def _figure_name(claim: Claim) -> str:
+    return claim.id.partition("/")[2].replace("/", "__") + ".svg"
+
+
+def _verdict(store: Store, claim: Claim, profile: ProfileName) -> tuple[dict[str, Any], str | None]:
+    found = store.load_verdict(profile, claim.id)
+    if found is None or found[0].get("verdict") is None:
+        raise LabError(
+            f"{claim.id} has no verdict at profile {profile}; run "
+            f"minicosm check {claim.id} --profile {profile} first."
+        )
+    record, svg = found
+    if record.get("options"):
+        raise LabError(f"{claim.id} was checked with --set; check it without, then keep it.")
+    return {**record, "profile": profile}, svg
+
+
+def _read_by(
+    store: Store,
+    claim: Claim,
+    profile: ProfileName,
+    reads: dict[str, set[Read]],
+) -> dict[str, TrialResult]:
+    """The results of a claim's trials by their addresses; adds to `reads` what is read of each."""
+    record, _ = _verdict(store, claim, profile)
+    trials = claim.trials(profile, record["seed"])
+    results = {}
+    for name, address in record["trials"].items():
+        kept = store.load(address)
+        if kept is None or name not in trials:
+            raise LabError(f"a trial of {claim.id} is not in the store; check it again.")
+        results[name] = replace(kept.result, config=trials[name].config)
+    read: set[Read] = set()
+    seen = watched(results, read)
+    claim.check(seen)
+    if claim.figure is not None:
+        claim.figure(seen)
+    for name, address in record["trials"].items():
+        reads.setdefault(address, set()).update(path[1:] for path in read if path[0] == name)
+    return {address: results[name] for name, address in record["trials"].items()}
+
+
+def _pruned(result: TrialResult, paths: Iterable[Read]) -> tuple[dict[str, Any], dict[str, Any]]:
+    numbers: dict[str, Any] = {}
+    arrays = {}
+    for part, *keys in paths:
+        if part == "arrays":
+            arrays[keys[0]] = result.arrays[keys[0]]
+            continue
+        inner, source = numbers, result.numbers
+        for key in keys[:-1]:
+            inner, source = inner.setdefault(key, {}), source[key]
+        inner[keys[-1]] = source[keys[-1]]
+    return _in_order(numbers, result.numbers), arrays
+
+
+def _in_order(part: dict[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
+    """With the keys in the order that they had."""
+    return {
+        key: _in_order(part[key], value) if isinstance(value, Mapping) else part[key]
+        for key, value in whole.items()
+        if key in part
+    }
+
+
+def _verify(reference: Reference, study: Study, claims: Sequence[Claim]) -> None:
+    """Refuse to keep what a check judges otherwise than it judged the whole."""
+    for claim in claims:
+        checked = reference.recall(study, claim)
+        assert checked is not None and checked.outcome is not None
+        results = reference.results(checked)
+        if results is None:
+            raise LabError(f"the trials of {claim.id} are configured otherwise by now; check it.")
+        again = claim.check(results)
+        if encode(again.numbers) != encode(checked.outcome.numbers):
+            raise LabError(f"{claim.id} says something else of what is kept; check it again.")
+
+
+def _write(
+    folder: Path,
+    verdicts: Mapping[str, Any],
+    trials: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    figures: Mapping[str, str],
+) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, document in (("verdicts", encode(verdicts)), ("trials", trials)):
+            text = json.dumps(document, indent=0, sort_keys=name == "trials", allow_nan=False)
+            _replace(folder / f"{name}.json", (text + "\n").encode())
+        new = folder / ".new-arrays.npz"
+        write_arrays(new, dict(sorted(arrays.items())), zipfile.ZIP_DEFLATED)
+        os.replace(new, folder / "arrays.npz")
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in sorted(figures):  # dated 1980, so that the same figures are the same bytes
+                archive.writestr(zipfile.ZipInfo(name), figures[name], zipfile.ZIP_DEFLATED, 9)
+        _replace(folder / "figures.zip", packed.getvalue())
+    except OSError as error:
+        raise LabError(f"cannot write {folder}: {error.strerror or error}.") from error
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _replace(path: Path, data: bytes) -> None:
+    new = path.with_name(f".new-{path.name}")
+    new.write_bytes(data)
+    os.replace(new, path)
+
+
+def _commit() -> str:
+    """The commit of the source code, with a mark if files differ from it; or `unknown`."""
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--dirty=, changed", "--abbrev=12", "--exclude=*"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return found.stdout.strip() if found.returncode == 0 else "unknown"
+
+
+def _machine() -> str:
+    """The processor and the number of cores that this process may use."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            models = [
+                line.partition(":")[2].strip() for line in file if line.startswith("model name")
+            ]
+        name = models[0] if models else name
+    except OSError:
+        pass
+    return f"{name}, {os.cpu_count()} cores"
