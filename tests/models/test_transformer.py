@@ -51,6 +51,13 @@ OPTIONS = {
         "attention_scale": 1.0,
         "layers": 1,
     },
+    "two heads wider than the stream": {
+        "head_width": 11,
+        "attention_bias": False,
+        "causal": True,
+        "positions": "none",
+        "layers": 1,
+    },
     "no norm, no positions, input-only tokens": {
         "norm": "none",
         "extra_inputs": 2,

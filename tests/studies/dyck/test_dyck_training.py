@@ -168,7 +168,31 @@ def test_copying_is_measured_with_and_without_attention_and_by_layer():
     config = Training(model="gpt", task="copy", length=8, **TINY)
     stacked = model_of("gpt", layers=2)[0]
     numbers = training._copy(config, stacked, WORLD, jax.random.key(0))
-    closed, opened = np.array(numbers["on_closed"]), np.array(numbers["on_open"])
+    closed, opened = (np.array(numbers[f"on_{name}_brackets"]) for name in ("closed", "open"))
     assert closed.shape == (1, 2) and len(numbers["copied"]) == len(numbers["copied_uniform"]) == 1
     np.testing.assert_allclose(closed + opened, 1, atol=1e-6)
-    assert (np.array(numbers["on_type"]) >= 0.5 - 1e-6).all()
+    assert (np.array(numbers["on_closed"]) < closed).all()  # the start token has its share
+    assert (np.array(numbers["on_type_brackets"]) >= 0.5 - 1e-6).all()
+
+
+def test_attention_on_a_class_counts_queries_that_see_both_sides():
+    """Referee: a loop over queries. The first query sees itself alone; the second string has one class."""
+    inside = np.array([[False, True, False], [True, True, True]])
+    maps = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 2, 1, 3))
+    expected = [np.mean([maps[s, 0, 0, q, inside[0]].sum() for q in (1, 2)]) for s in range(2)]
+    np.testing.assert_allclose(measures.share_on(maps, inside)[:, 0], expected)
+    assert np.isnan(measures.share_on(maps, np.ones((2, 3), bool))).all()
+
+
+def test_distances_with_the_start_token_and_without():
+    """Referee: norms of differences of maps that were cut by hand."""
+    maps = np.random.default_rng(1).dirichlet(np.ones(4), size=(2, 1, 1, 4))
+    found = training._distances("x", maps)
+    first, second = maps[0, 0, 0], maps[1, 0, 0]
+    cut = [m[1:, 1:] for m in (first, second)]
+    scaled = [m / m.sum(axis=1, keepdims=True) for m in cut]
+    for way, (a, b) in {
+        "distances": (first, second), "dropped": cut, "renormalised": scaled,
+    }.items():  # fmt: skip
+        distance = found[f"x_{way}"][0, 0, 0, 1]
+        assert distance == pytest.approx(np.linalg.norm(a - b) ** 2)

@@ -57,16 +57,17 @@ def gain(results: Results, first: str, second: str, name: str) -> Estimate:
     return Estimate.of(column(results, first, name) - column(results, second, name))
 
 
-def variation(results: Results, arm: str, layer: int = -1, strings: str = "probe") -> Estimate:
-    """The mean over pairs of seeds (and strings) of the squared distance of attention maps.
+def jackknife(matrix: np.ndarray) -> Estimate:
+    """The mean over pairs of seeds of a symmetric matrix, with the interval of the jackknife over seeds.
 
-    Pairs share seeds, so the interval is that of the jackknife over seeds: with t the mean over pairs
-    and t_i the mean over pairs without seed i, of `n t - (n - 1) t_i`.
+    Pairs share seeds: with t the mean over pairs and t_i the mean over pairs without seed i, the interval
+    is that of `n t - (n - 1) t_i`.
     """
-    matrix = results[arm].arrays[f"{strings}_distances"][:, layer].mean(axis=0)
     n = len(matrix)
     total = matrix.sum()
     each = matrix.sum(axis=1)
+    if n < 2:
+        return Estimate(float("nan"), -np.inf, np.inf, n)
     whole = total / (n * (n - 1))
     if n < 3:
         return Estimate(float(whole), -np.inf, np.inf, n)
@@ -74,10 +75,34 @@ def variation(results: Results, arm: str, layer: int = -1, strings: str = "probe
     return Estimate.of(n * whole - (n - 1) * without)
 
 
-def layer_variations(results: Results, arm: str) -> list[Estimate]:
-    """The variation on sentences, layer by layer."""
-    count = results[arm].arrays["sentence_distances"].shape[1]
-    return [variation(results, arm, layer, "sentence") for layer in range(count)]
+def variation(
+    results: Results, arm: str, layer: int = -1, strings: str = "probe", way: str = "distances"
+) -> Estimate:
+    """The mean over pairs of seeds (and strings) of the squared distance of attention maps.
+
+    The maps are those of the model, with the start token; `way` "dropped" leaves its row and column out,
+    "renormalised" makes rows sum to one again after that.
+    """
+    return jackknife(results[arm].arrays[f"{strings}_{way}"][:, layer].mean(axis=0))
+
+
+def solved_seeds(results: Results, arm: str) -> np.ndarray:
+    """Which seeds have learned the language at the lengths of training."""
+    return np.flatnonzero(column(results, arm, "within") >= SOLVED)
+
+
+def layer_variations(results: Results, arm: str, way: str = "distances") -> list[Estimate]:
+    """The variation on sentences between the seeds that have learned, layer by layer."""
+    kept = solved_seeds(results, arm)
+    distances = results[arm].arrays[f"sentence_{way}"].mean(axis=0)
+    return [jackknife(matrix[np.ix_(kept, kept)]) for matrix in distances]
+
+
+def layer_steps(results: Results, arm: str) -> list[Estimate]:
+    """What each layer varies more than the one before, between the same seeds."""
+    kept = solved_seeds(results, arm)
+    distances = results[arm].arrays["sentence_distances"].mean(axis=0)
+    return [jackknife(matrix[np.ix_(kept, kept)]) for matrix in np.diff(distances, axis=0)]
 
 
 def difference(first: Estimate, second: Estimate, factor: float = 1.0) -> Estimate:
@@ -87,16 +112,22 @@ def difference(first: Estimate, second: Estimate, factor: float = 1.0) -> Estima
     return Estimate(value, float(value - half), float(value + half), min(first.count, second.count))
 
 
-def random_level(length: int) -> float:
-    """The variation of independent random attention over a string of this length."""
+def ratio(estimate: Estimate, by: float) -> Estimate:
+    """An estimate in units of a number."""
+    return Estimate(estimate.value / by, estimate.low / by, estimate.high / by, estimate.count)
+
+
+def random_level(length: int, start: bool = True) -> float:
+    """The variation of independent random attention over a start token, if there is one, and a string of
+    this length."""
     from minicosm.models.attention_patterns import random_variation
 
-    return random_variation(length)
+    return random_variation(length + start)
 
 
-def stack_like(results: Results, arm: str) -> float:
+def stack_like(results: Results, arm: str, name: str = "stack_rate") -> float:
     """The share of seeds that are stack-like; NaN if the rate of one is not known."""
-    rates = column(results, arm, "stack_rate")
+    rates = column(results, arm, name)
     return float(np.mean(rates > STACK_LIKE)) if np.isfinite(rates).all() else float("nan")
 
 
@@ -121,15 +152,15 @@ def rank_correlation(results: Results, arm: str, first: str, second: str) -> Est
 CLASSES = ("on_closed", "on_open", "on_type")
 
 
-def favourites(results: Results, arm: str) -> np.ndarray:
+def favourites(results: Results, arm: str, suffix: str = "") -> np.ndarray:
     """For each seed and layer the largest share of attention on one class of tokens: closed, open,
-    or of one type."""
-    return np.max([column(results, arm, name) for name in CLASSES], axis=0)
+    or of one type; with "_brackets" of the attention on brackets alone."""
+    return np.max([column(results, arm, name + suffix) for name in CLASSES], axis=0)
 
 
-def favourite(results: Results, arm: str) -> np.ndarray:
+def favourite(results: Results, arm: str, suffix: str = "") -> np.ndarray:
     """The same for the layer of each seed where it is largest."""
-    return favourites(results, arm).max(axis=1)
+    return favourites(results, arm, suffix).max(axis=1)
 
 
 def cost_of_uniform(results: Results, arm: str) -> np.ndarray:

@@ -34,8 +34,15 @@ STUDY = Study(
         "Equation 2.52.",
         "Equations 2.49 to 2.53: u is written with the query first; its definition (2.48) and the "
         "proof of sufficiency have the key first.",
+        "Before Equation 2.49: the values are those of the keys, W_V X_i, printed with the last column; "
+        "and at the end of the proof the query is tau_{2j,d}, printed 2j + 1.",
         "Theorem 2.2.1, necessity: the values are asked to be nonzero for t in [k]; the remark after "
         "the theorem says all tokens, and that is what is needed: t in [2k].",
+        "Equation 2.55: the one-hot vector of a bracket with its depth is number r(t, d) of Equation "
+        "2.60; with (t - 1) D + d a closed bracket of depth 0 gets the vector of the open one of its type "
+        "at depth D. Equation 2.56 needs D + 1 slots for depths 0..D, and 2.55 to 2.57 one for the start.",
+        "Corollary 2.2.2: the bound is on |S| by P with index j, printed S and P with index i.",
+        "Definition 2.2.6: the maximum is over columns, as its formula has it; the words say rows.",
         "Equation 2.63 and after: the index of b is tD + d; it is (t - 1) D + d, as there are kD "
         "directions.",
         "Equation 2.70: attention averages, so that the counts are divided by n + 1; the norm removes "

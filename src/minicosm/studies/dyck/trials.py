@@ -240,39 +240,50 @@ class Training:
 
 @dataclass(frozen=True)
 class Arms:
-    """Seeds and steps of trained models: `many` seeds where a correlation over seeds is asked for,
-    `few` of the larger models; `short_steps` are those of copying and of training with decay."""
+    """Seeds and steps of trained models. How many seeds a claim needs is on the study's page."""
 
     seed: int
     seeds: int = 8
-    many: int = 20
+    complete: int = 60
+    """Seeds of the pair with and without the contrastive term, on complete strings."""
+    prefix: int = 80
+    """The same on prefixes."""
     few: int = 5
+    copying: int = 40
+    """Seeds of one-layer models that copy."""
     steps: int = 3000
+    long_steps: int = 5000
+    """Of the models of Table 2.6."""
     short_steps: int = 1500
+    """Of copying and of training with decay."""
     size: Literal["tiny", "small", "source"] = "small"
-    """Tiny: a few arms, as small as they can be. Source: widths and rates of the source."""
+    """Tiny: a few arms, as small as they can be. Source: widths and rates of the source, all of
+    Table 2.6."""
 
     def __post_init__(self) -> None:
-        for name in ("seeds", "many", "few", "steps", "short_steps"):
+        for name in SEEDS + STEPS:
             if getattr(self, name) < 2:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 2")
 
 
+SEEDS = ("seeds", "complete", "prefix", "few", "copying")
+STEPS = ("steps", "long_steps", "short_steps")
+
 CONTRAST = 0.3
+FACTORS = (0.1, 1.0, 3.0)
 MINIMAL, MINIMAL_CONTRAST = "minimal", "minimal, contrast"
 PREFIXES, PREFIXES_CONTRAST = "minimal, prefixes", "minimal, prefixes, contrast"
 BARE, MINIMAL_SUM, MINIMAL_YAO = "bare, E1", "minimal, E2", "minimal, E3"
 INSIDE, ATTENTION = "residual inside", "attention alone"
 GPT, GPT_LINEAR, GPT_UNIFORM = "gpt", "gpt, linear positions", "gpt, uniform attention"
 GPT_PREFIXES, GPT_PREFIXES_LINEAR = "gpt, prefixes", "gpt, prefixes, linear positions"
-TWO_LAYERS, THREE_LAYERS = "residual, 2 layers", "residual, 3 layers"
 COPY_SHALLOW, COPY_DEEP = "copy, 1 layer", "copy, 4 layers"
 
 ARMS: dict[str, dict[str, Any]] = {
-    MINIMAL: {"seeds": "many"},
-    MINIMAL_CONTRAST: {"contrast": CONTRAST, "seeds": "many"},
-    PREFIXES: {"data": "prefix", "seeds": "many"},
-    PREFIXES_CONTRAST: {"data": "prefix", "contrast": CONTRAST, "seeds": "many"},
+    MINIMAL: {"seeds": "complete"},
+    MINIMAL_CONTRAST: {"contrast": CONTRAST, "seeds": "complete"},
+    PREFIXES: {"data": "prefix", "seeds": "prefix"},
+    PREFIXES_CONTRAST: {"data": "prefix", "contrast": CONTRAST, "seeds": "prefix"},
     BARE: {"model": "bare", "rate": 1e-2},
     MINIMAL_SUM: {"embedding": "sum"},
     MINIMAL_YAO: {"embedding": "yao"},
@@ -281,34 +292,44 @@ ARMS: dict[str, dict[str, Any]] = {
     GPT: {"model": "gpt"},
     GPT_LINEAR: {"model": "gpt", "positions": "linear"},
     GPT_UNIFORM: {"model": "uniform", "seeds": "few"},
-    GPT_PREFIXES: {"model": "gpt", "data": "prefix", "seeds": "few"},
-    GPT_PREFIXES_LINEAR: {
-        "model": "gpt", "data": "prefix", "positions": "linear", "seeds": "few",
-    },
-    TWO_LAYERS: {"model": "gpt-residual", "seeds": "few"},
-    THREE_LAYERS: {"model": "gpt-residual", "layers": 3, "seeds": "few"},
+    GPT_PREFIXES: {"model": "gpt", "data": "prefix"},
+    GPT_PREFIXES_LINEAR: {"model": "gpt", "data": "prefix", "positions": "linear"},
     COPY_SHALLOW: {
-        "model": "gpt", "task": "copy", "layers": 1, "steps": "short_steps", "seeds": "few",
+        "model": "gpt", "task": "copy", "layers": 1, "steps": "short_steps", "seeds": "copying",
     },
-    COPY_DEEP: {
-        "model": "gpt", "task": "copy", "layers": 4, "steps": "short_steps", "seeds": "few",
-    },
+    COPY_DEEP: {"model": "gpt", "task": "copy", "layers": 4, "steps": "short_steps"},
 }  # fmt: skip
 """What an arm changes of `Training`; the number of its seeds and steps is the field of `Arms` named."""
 
+SWEEP = {f"minimal, contrast {factor:g}": {"contrast": factor} for factor in FACTORS}
+
+TABLE = {
+    f"{types} types, depth {depth}, {layers} layers": {
+        "model": "gpt-residual", "types": types, "depth": depth, "layers": layers,
+        "steps": "long_steps", "lengths": (),
+    }
+    for types in (2, 3)
+    for depth in (4, 8)
+    for layers in (2, 3)
+}  # fmt: skip
+"""The rows of Table 2.6."""
+TWO_LAYERS, THREE_LAYERS = list(TABLE)[:2]
+
 DECAYS = {
     f"length {length}, decay {decay:g}": {
-        "data": "prefix", "length": length, "decay": decay, "steps": "short_steps", "seeds": "few",
-        "batch": 64 * 28 // length, "queries": 200, "lengths": (),
+        "data": "prefix", "length": length, "decay": decay, "steps": "short_steps",
+        "batch": 32, "queries": 200, "lengths": (),
     }
     for decay in (0.0, 1e-5, 1e-4)
     for length in (28, 56, 112)
 }  # fmt: skip
-ALL_ARMS = ARMS | DECAYS
+ALL_ARMS = ARMS | SWEEP | TABLE | DECAYS
 
+SOURCE_ONLY = tuple(TABLE)[2:]
+"""Rows of Table 2.6 that are too long for a laptop."""
 LOOKUPS = (MINIMAL, MINIMAL_CONTRAST, PREFIXES, PREFIXES_CONTRAST, BARE, MINIMAL_SUM, MINIMAL_YAO)
 SOURCE: dict[str, dict[str, Any]] = {
-    **{name: {"width": 500} for name in LOOKUPS},
+    **{name: {"width": 500} for name in (*LOOKUPS, *SWEEP)},
     GPT: {"width": 200, "rate": 3e-4},
 }
 """What the source's sizes change."""
@@ -318,8 +339,8 @@ TINY: dict[str, Any] = {
     "stack_strings": 8,
 }  # fmt: skip
 TINY_ARMS = (
-    MINIMAL, MINIMAL_CONTRAST, PREFIXES, PREFIXES_CONTRAST, GPT, GPT_UNIFORM, GPT_PREFIXES, TWO_LAYERS,
-    COPY_SHALLOW, "length 28, decay 0", "length 112, decay 0",
+    MINIMAL, MINIMAL_CONTRAST, PREFIXES, PREFIXES_CONTRAST, GPT, GPT_UNIFORM, GPT_PREFIXES,
+    COPY_SHALLOW, "minimal, contrast 1", TWO_LAYERS, "length 28, decay 0", "length 112, decay 0",
 )  # fmt: skip
 """The arms of the smallest profile: at least one of every claim."""
 
@@ -329,19 +350,21 @@ def arms(*names: str) -> Callable[..., Mapping[str, Trial]]:
 
     @sized(
         Arms,
-        smoke={"seeds": 3, "many": 3, "few": 3, "steps": 10, "short_steps": 10, "size": "tiny"},
+        smoke=dict.fromkeys(SEEDS, 3) | dict.fromkeys(STEPS, 10) | {"size": "tiny"},
         laptop={},
-        paper={
-            "seeds": 40, "many": 40, "few": 40, "steps": 10_000, "short_steps": 10_000,
-            "size": "source",
-        },
-    )  # fmt: skip
+        paper=dict.fromkeys(("seeds", "few", "copying"), 40)
+        | {"complete": 80}
+        | dict.fromkeys(STEPS, 10_000)
+        | {"size": "source"},
+    )
     def trials(config: Arms) -> dict[str, Trial]:
         from .experiments import training
 
         made = {}
         for name in names:
             if config.size == "tiny" and name not in TINY_ARMS:
+                continue
+            if config.size == "small" and name in SOURCE_ONLY:
                 continue
             fields = {"steps": "steps", "seeds": "seeds"} | ALL_ARMS[name]
             for count in ("steps", "seeds"):

@@ -42,9 +42,10 @@ STUDY.claim(
     expected="fails",
     erratum=Erratum(
         "constant",
-        "The printed R changes with the unit of length: for short a and b it is nearly 1, and r of "
-        "about their length leaves their directions apart. The last step divides by R - s "
-        "where |r| - s stands before.",
+        "The proof is right where lengths are measured in units of s, and R = 4/eps + 1 is its "
+        "constant. As printed R changes with the unit of length: for short a and b it is nearly 1, and "
+        "r of about their length leaves their directions apart. What follows needs of R only "
+        "that it is a function of eps.",
         corrected_by="dyck/lemma-2.2.1",
     ),
     check=refuted("Lemma 2.2.1 as printed"),
@@ -105,8 +106,9 @@ STUDY.claim(
     expected="fails",
     erratum=Erratum(
         "constant",
-        "The sum leaves out the innermost of the d' pairs, s = d', and the pairs at depth d' + 1 are "
-        "counted as one more than the string has. The bounds that follow change by constants only.",
+        "Against the string that is printed above it, the sum leaves out the innermost of the d' pairs, "
+        "s = d', and counts one pair too many at depth d' + 1. The bounds that follow change by "
+        "constants only. Checked against a sum over the tokens of the string.",
         corrected_by="dyck/theorem-2.2.2-strings",
     ),
     check=refuted("Eq. 2.73 as printed"),
@@ -149,10 +151,11 @@ def excess_loss(results: Results) -> Outcome:
     trials=trials.approximate,
     expected="fails",
     erratum=Erratum(
-        "gap",
-        "The squared loss against one-hot tokens is at least 1 - sum P^2 in the mean, about 1/2, so "
-        "that no model meets the hypothesis as it stands. Read of the excess over the least loss, the "
-        "proof goes through.",
+        "missing hypothesis",
+        "Meant is the excess over the least loss: the text says approximately optimal, and the proof "
+        "uses it as a bound on the distance from the law of the next token. Of the loss against one-hot "
+        "tokens itself (Eq. 2.41) no model is below 1 - sum P^2 in the mean, about 1/2, and the theorem "
+        "would say nothing. Checked against the least loss, by dynamic programming.",
         corrected_by="dyck/excess-loss",
     ),
 )

@@ -9,6 +9,7 @@ from ..trials import COPY_DEEP, COPY_SHALLOW, arms
 from .length import TOO_SHORT
 
 CLASS, POINTS = 0.8, 0.05
+ENOUGH = 40  # seeds: if 8% were so, none among them would have a chance of 4%
 
 
 def _wanted(results: Results, arm: str) -> float:
@@ -46,12 +47,14 @@ def solved(results: Results) -> Outcome:
     source=f"{THESIS}, Figures 2.19 to 2.21",
     statement=(
         "Among models that copy, at least one has a map with more than 80% of its attention on one "
-        "class of brackets, and loses less than 5 points of accuracy when every map is replaced by a "
+        "class of brackets (closed, open, or of one type), over the queries that see brackets inside and "
+        "outside of the class, and loses less than 5 points of accuracy when every map is replaced by a "
         "uniform one."
     ),
     criterion=(
-        "Holds if such a seed exists among those trained; fails if maps with such a class exist and "
-        "all of them matter; undecided if no map has one."
+        f"Holds if such a seed exists among those trained. Fails if there is none among {ENOUGH} seeds or "
+        "more, so that fewer than 8% of models are like that (95% confidence); undecided if there is none "
+        "among fewer. The start token counts as attended to; shares among the brackets are shown beside."
     ),
     trials=arms(COPY_SHALLOW, COPY_DEEP),
     figure=copy_figure(COPY_SHALLOW, COPY_DEEP),
@@ -59,30 +62,32 @@ def solved(results: Results) -> Outcome:
 )
 def misleading(results: Results) -> Outcome:
     cells = []
-    singled = idle = 0
+    seeds = found = 0
     for arm in results:
-        share = favourite(results, arm)
-        single = share > CLASS
-        useless = single & (cost_of_uniform(results, arm) < POINTS)
-        singled += int(single.sum())
-        idle += int(useless.sum())
+        share, among = favourite(results, arm), favourite(results, arm, "_brackets")
+        idle = cost_of_uniform(results, arm) < POINTS
+        useless = (share > CLASS) & idle
+        seeds += len(share)
+        found += int(useless.sum())
         cells.append(
             (
-                arm, len(share), int(single.sum()), int(useless.sum()), mean(results, arm, "copied"),
-                mean(results, arm, "copied_uniform"), worst(share),
+                arm, len(share), int((share > CLASS).sum()), int(useless.sum()), worst(share),
+                int(((among > CLASS) & idle).sum()), worst(among), mean(results, arm, "copied"),
+                mean(results, arm, "copied_uniform"),
             )
         )  # fmt: skip
     table = Table(
         "Attention of models that copy",
-        ("model", "seeds", "single out a class", "of these idle", "accuracy", "uniform attention",
-         "largest share"),
+        ("model", "seeds", "single out a class", "of these idle", "largest share",
+         "idle, among brackets", "largest share among brackets", "accuracy", "uniform attention"),
         tuple(cells),
     )  # fmt: skip
     outcome = all_of(
-        at_least("of these, seeds that need none", idle, 1.0),
-        numbers={"seeds whose map singles out a class": singled},
+        at_least("seeds that single out a class and need none", found, 1.0),
+        numbers={"seeds": seeds},
         tables=(table,),
     )
-    outcome = only_if(singled > 0, "No map singles out a class.", outcome)
+    decided = found > 0 or seeds >= ENOUGH
+    outcome = only_if(decided, "No map singles out a class, of too few.", outcome)
     copies = all_of(*_copies(results)).verdict == "holds"
     return only_if(copies, "Some model does not copy its input.", outcome)

@@ -173,11 +173,12 @@ STUDY.claim(
     kind="lemma",
     expected="fails",
     erratum=Erratum(
-        "gap",
-        "The reason given is right for one layer. With a causal mask the first layer's outputs inside "
-        "the second copy of p differ from those inside the first, and a second layer averages them. "
-        "What no such model can do is to tell ( from ((, so that the start token is needed all the "
-        "same.",
+        "missing hypothesis",
+        "The footnote's sentence is right for one layer, and for any number of layers if p is one bracket "
+        "(or one repeated), which is all that its conclusion needs: ( and (( get the same output, so a "
+        "start token is necessary. For other p and two layers it is not: with a causal mask the first "
+        "layer's outputs inside the second copy of p differ from those inside the first, and a second "
+        "layer averages them. Checked on random two-layer models and p = ([])().",
         corrected_by="dyck/start-token",
     ),
     check=refuted("p and p p as printed"),

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.worlds import ClosingQuery, Dyck
 from minicosm.worlds.arrays import AnyArray
@@ -132,10 +132,23 @@ def probe(world: Dyck) -> Int[np.ndarray, " T"]:
     return np.concatenate(halves).astype(np.int32)
 
 
-def without_start(maps: Float[AnyArray, "*n T T"]) -> Float[np.ndarray, "*n S S"]:
-    """Maps among the brackets alone: the start's row and column are left out, rows sum to one again."""
-    inner = np.asarray(maps, np.float64)[..., 1:, 1:]
+def renormalised(maps: Float[AnyArray, "*n T T"]) -> Float[np.ndarray, "*n T T"]:
+    """Maps among the brackets alone, with rows that sum to one again."""
+    inner = np.asarray(maps, np.float64)
     return inner / np.maximum(inner.sum(axis=-1, keepdims=True), 1e-30)
+
+
+def share_on(
+    maps: Float[AnyArray, "seeds n layers T T"], inside: Bool[np.ndarray, "n T"]
+) -> Float[np.ndarray, "seeds layers"]:
+    """The mean attention on brackets of a class, over the queries that see some inside and some outside
+    of it; NaN if there is no such query."""
+    seen = np.cumsum(inside, axis=1)
+    both = (seen > 0) & (seen < np.arange(1, inside.shape[1] + 1))
+    if not both.any():
+        return np.full((len(maps), maps.shape[2]), np.nan)
+    maps = np.asarray(maps, np.float64)
+    return np.einsum("snlqk,nq,nk->sl", maps, both, inside, optimize=True) / both.sum()
 
 
 def member(models: Any, i: int) -> Any:

@@ -3,8 +3,9 @@
 - "minimal": brackets with their depth are looked up (in place of a first layer), then one layer
   `g(N(attention(x)) + x)`; "inside": `g(N(attention(x) + x))`; "attention": `N(attention(x))` alone;
   "bare": `attention(x)` alone;
-- "gpt": GPT-2 blocks on tokens; "gpt-residual": blocks that read `N(x) + x` in place of `N(x)`;
-  "uniform": GPT-2 blocks whose attention logits are all zero.
+- "gpt": GPT-2 blocks on tokens; "gpt-residual": the same with `x + N(attention(x))`, the residual after
+  the norm as in the theory, in place of `x + attention(N(x))`; "uniform": GPT-2 blocks whose attention
+  logits are all zero.
 """
 
 from typing import Any
@@ -53,10 +54,14 @@ def shape(
         if name == "bare":
             del sizes["mlp_width"]
         return maker(world.vocab, **sizes)
+    fields: dict[str, Any] = {}
+    if name == "gpt-residual":
+        fields = {"norm": "branch", "mlp_norm": "pre", "final_norm": True}
+    elif name == "uniform":
+        fields = {"attention_scale": 0.0}
     return variants.gpt2(
-        world.vocab, width=width, layers=layers, positions=positions, max_length=longest,
-        norm_residual=name == "gpt-residual", attention_scale=0.0 if name == "uniform" else None,
-    )  # fmt: skip
+        world.vocab, width=width, layers=layers, positions=positions, max_length=longest, **fields
+    )
 
 
 def fresh(

@@ -7,16 +7,19 @@ A trial is one configuration with all its seeds. Its numbers, each a list over s
   length of `lengths`;
 - `beta`, `worst_ratio`: balance violation and its largest term (models on brackets with their depth);
 - `stack_mean`, `stack_rate`: how much closed brackets attend to the last open one, and how often it is
-  what they attend to most, in the last layer;
-- copy task: `copied`, `copied_uniform` (every attention map replaced by a uniform one), `on_closed`,
-  `on_type` (attention of the last layer on closed brackets, on the favourite type of bracket).
+  what they attend to most, in the last layer; `stack_rate_brackets` where the start token is left out;
+- copy task: `copied`, `copied_uniform` (every attention map replaced by a uniform one), and for every
+  layer the attention on closed brackets, on open ones and on the favourite type: `on_closed`, `on_open`,
+  `on_type`, over the queries that see brackets inside and outside of the class; `..._brackets` as a share
+  of the attention on brackets, without the start token.
 
-Arrays: `probe` has the maps of all seeds on the probe string; `probe_distances` and
-`sentence_distances` have, for each string and layer, `|A - A'|^2` of every pair of seeds, without the
-start token, on the probe string and on random prefixes.
+Arrays: `probe` has the maps of all seeds on the probe string; `probe_...`, `sentence_...` and `longer_...`
+have, for each string and layer, `|A - A'|^2` of every pair of seeds, on the probe string, on random
+prefixes, and on longer ones: `..._distances` of the maps as they are, with the start token, `..._dropped`
+without its row and column, `..._renormalised` without them and with rows that sum to one again.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +39,8 @@ from . import measures
 from .models import MINIMAL, fresh, shape
 from .objective import BracketObjective
 
-SENTENCE_LENGTH, STACK_LENGTH = 19, 26
+SENTENCE_LENGTH, LONGER_LENGTH, STACK_LENGTH = 19, 50, 26
+LONGER = 10  # strings of the longer length
 
 
 def run(config: Training, progress: Progress, folder: Path) -> TrialResult:
@@ -130,42 +134,56 @@ def _attention(
     config: Training, models: Any, world: Dyck, key: PRNGKeyArray, pairs: bool
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     # Fixed across configurations of one language: the keys depend on the seed alone.
-    keys = jax.random.split(jax.random.fold_in(key, 100), 2)
-    maps = np.asarray(measures.attention(models, world, measures.probe(world)[None], pairs))
+    keys = jax.random.split(jax.random.fold_in(key, 100), 3)
+    read = partial(measures.attention, models, world, pairs=pairs)
+    maps = np.asarray(read(measures.probe(world)[None]))
+    arrays = {"probe": maps[:, 0].astype(np.float32), **_distances("probe", maps)}
     sentences = _strings(world, keys[0], config.sentences, SENTENCE_LENGTH)
-    each = measures.without_start(measures.attention(models, world, sentences, pairs))
+    arrays |= _distances("sentence", read(sentences))
+    arrays |= _distances("longer", read(_strings(world, keys[2], LONGER, LONGER_LENGTH)))
     strings = _strings(world, keys[1], config.stack_strings, STACK_LENGTH)
-    last = np.asarray(measures.attention(models, world, strings, pairs)[:, :, -1])
+    last = np.asarray(read(strings)[:, :, -1])
     score = stack_score(last, world, strings)
-    arrays = {
-        "probe": maps[:, 0].astype(np.float32),
-        "probe_distances": pairwise_variation(measures.without_start(maps)),
-        "sentence_distances": pairwise_variation(each),
+    among = stack_score(last[..., 1:, 1:], world, strings)
+    scores = {
+        "stack_mean": score.mean.tolist(),
+        "stack_rate": score.rate.tolist(),
+        "stack_rate_brackets": among.rate.tolist(),
     }
-    return {"stack_mean": score.mean.tolist(), "stack_rate": score.rate.tolist()}, arrays
+    return scores, arrays
+
+
+def _distances(name: str, maps: Any) -> dict[str, np.ndarray]:
+    """Squared distances of every pair of seeds, with the start token and without."""
+    maps = np.asarray(maps, np.float64)
+    brackets = maps[..., 1:, 1:]
+    return {
+        f"{name}_distances": pairwise_variation(maps),
+        f"{name}_dropped": pairwise_variation(brackets),
+        f"{name}_renormalised": pairwise_variation(measures.renormalised(brackets)),
+    }
 
 
 def _copy(config: Training, models: Any, world: Dyck, key: PRNGKeyArray) -> dict[str, Any]:
-    """Accuracy with and without attention, and where the last layer looks."""
+    """Accuracy with and without attention, and where each layer looks."""
     strings = _strings(world, jax.random.fold_in(key, 200), 200, config.length)
     maps = np.asarray(measures.attention(models, world, strings, False))[:, :, :, 1:, 1:]
-    total = maps.sum(axis=(1, 3, 4))  # seeds, layers
-    share = (
-        np.stack(
-            [
-                np.einsum("snlqk,nk->sl", maps, (strings == token).astype(maps.dtype))
-                for token in range(world.vocab)
-            ],
-            axis=-1,
-        )
-        / np.maximum(total, 1e-30)[..., None]
-    )
-    closed = share[..., 1::2].sum(axis=-1)
-    types = share.reshape(*share.shape[:2], world.types, 2).sum(axis=-1)
-    return {
+    classes = {"closed": strings % 2 == 1, "open": strings % 2 == 0}
+    classes |= {f"type {t}": strings // 2 == t for t in range(world.types)}
+    whole = {name: measures.share_on(maps, inside) for name, inside in classes.items()}
+    among = {
+        name: measures.share_on(measures.renormalised(maps), inside)
+        for name, inside in classes.items()
+    }
+    numbers = {
         "copied": measures.copied(models, strings).tolist(),
         "copied_uniform": measures.copied(models, strings, uniform=True).tolist(),
-        "on_closed": closed.tolist(),
-        "on_open": (1 - closed).tolist(),
-        "on_type": types.max(axis=-1).tolist(),
     }
+    for suffix, share in (("", whole), ("_brackets", among)):
+        types = [share[f"type {t}"] for t in range(world.types)]
+        numbers |= {
+            f"on_closed{suffix}": share["closed"].tolist(),
+            f"on_open{suffix}": share["open"].tolist(),
+            f"on_type{suffix}": np.max(types, axis=0).tolist(),
+        }
+    return numbers

@@ -7,7 +7,15 @@ import numpy as np
 from minicosm.lab import PALETTE, Estimate, Results, figure
 
 from ...common.figures import legend_right
-from ..readings import FLOOR, config_of, cost_of_uniform, favourite, favourites, random_level
+from ..readings import (
+    FLOOR,
+    config_of,
+    cost_of_uniform,
+    favourite,
+    favourites,
+    layer_variations,
+    random_level,
+)
 from .maps import attention_map
 
 if TYPE_CHECKING:
@@ -124,16 +132,16 @@ def variation_figure(*names: str) -> Any:
     return draw
 
 
-def layer_figure(*names: str) -> Any:
-    """Variation by layer, on a log scale."""
+def layer_figure(*names: str, seeds: int = 2) -> Any:
+    """Variation by layer, on a log scale, between the seeds that have learned; beside it maps of the
+    top layer of the deepest models on the probe string."""
 
     def draw(results: Results) -> "Figure":
-        fig = figure(5.6, 3.2)
-        ax = fig.subplots()
-        for name, colour in zip(present(results, names), PALETTE, strict=False):
-            distances = results[name].arrays["sentence_distances"]  # strings, layers, seeds, seeds
-            off = ~np.eye(distances.shape[-1], dtype=bool)
-            means = distances[..., off].mean(axis=(0, 2))
+        shown = present(results, names)
+        fig = figure(9.6, 3.2)
+        ax, *others = fig.subplots(1, 1 + seeds, width_ratios=[1.4] + [1] * seeds)
+        for name, colour in zip(shown, PALETTE, strict=False):
+            means = [estimate.value for estimate in layer_variations(results, name)]
             ax.semilogy(np.arange(len(means)) + 1, means, "o-", color=colour, label=name)
         level = random_level(19)
         ax.axhline(level, ls="--", lw=1, color="0.5")
@@ -142,7 +150,13 @@ def layer_figure(*names: str) -> Any:
         ax.set_xticks([1, 2, 3])
         ax.set_xlabel("layer")
         ax.set_ylabel("variation between seeds")
-        legend_right(ax)
+        ax.legend(fontsize=6)
+        deepest = max(shown, key=lambda name: config_of(results, name).layers)
+        maps = results[deepest].arrays["probe"]
+        for seed, other in enumerate(others):
+            if seed < len(maps):
+                title = f"{deepest}, seed {seed + 1}"
+                attention_map(other, maps[seed, -1], _probe(maps.shape[-1]), title)
         return fig
 
     return draw
