@@ -17,7 +17,9 @@ from .. import trials
 from ..study import STUDY, THESIS
 from .sentences import IDENTITY, PRINTED
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="dyck/lemma-2.2.1",
     title="A long common summand makes directions agree",
     source=f"{THESIS}, Lemma 2.2.1, with a constant that has no unit",
@@ -31,7 +33,7 @@ STUDY.claim(
     check=holds("Lemma 2.2.1"),
 )
 
-STUDY.claim(
+claim(
     id="dyck/lemma-2.2.1-as-printed",
     title="Lemma 2.2.1 with the printed constant",
     source=f"{THESIS}, proof of Lemma 2.2.1",
@@ -52,7 +54,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/theorem-2.2.2",
     title="Near optimality forces near balance",
     source=f"{THESIS}, Theorem 2.2.2, with explicit constants",
@@ -76,7 +78,7 @@ def theorem(results: Results) -> Outcome:
     return all_of(holds("Theorem 2.2.2")(results), numbers=shares)
 
 
-STUDY.claim(
+claim(
     id="dyck/theorem-2.2.2-strings",
     title="What the strings of Theorem 2.2.2 contribute, and how far apart their laws are",
     source=f"{THESIS}, Eq. 2.72 (sharpened), Eq. 2.73 (corrected) and the telescoping display",
@@ -95,7 +97,7 @@ STUDY.claim(
     check=holds("Eq. 2.73", "telescope", "Eq. 2.72"),
 )
 
-STUDY.claim(
+claim(
     id="dyck/equation-2.73-as-printed",
     title="Eq. 2.73 as printed",
     source=f"{THESIS}, Eq. 2.73",
@@ -115,7 +117,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/excess-loss",
     title="A tiny excess loss bounds the error on every prefix",
     source=f"{THESIS}, Theorem 2.2.2, hypothesis, for the excess loss",
@@ -139,7 +141,7 @@ def excess_loss(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/loss-as-printed",
     title="The hypothesis of Theorem 2.2.2 on the loss itself",
     source=f"{THESIS}, Theorem 2.2.2",

@@ -6,8 +6,10 @@ from .. import trials
 from ..study import STUDY, THESIS
 from .sentences import IDENTITY
 
+claim = STUDY.section(__doc__)
 
-@STUDY.claim(
+
+@claim(
     id="dyck/balance-projector",
     title="Balance leaves most of the attention matrix free, and every matrix has a nearest balanced one",
     source=f"added to {THESIS}, Definition 2.2.3",
@@ -33,7 +35,7 @@ def projector(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="dyck/violation-of-exact-models",
     title="Exact models have balance violation zero",
     source=f"{THESIS}, Section 2.2.3.3",

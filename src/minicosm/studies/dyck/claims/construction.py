@@ -18,7 +18,9 @@ from ..figures import theory as figures
 from ..study import STUDY, THESIS
 from .sentences import EXACT, IDENTITY, PRINTED
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="dyck/theorem-2.2.1-sufficiency",
     title="Every balanced attention matrix belongs to an exact model",
     source=f"{THESIS}, Theorem 2.2.1 (sufficiency)",
@@ -36,7 +38,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/theorem-2.2.1-width",
     title="The MLP has width O(k^2 D^2)",
     source=f"{THESIS}, Theorem 2.2.1 (sufficiency)",
@@ -55,7 +57,7 @@ def width(results: Results) -> Outcome:
     return all_of(holds("Theorem 2.2.1, width")(results), numbers=shares, tables=(table,))
 
 
-STUDY.claim(
+claim(
     id="dyck/residual-leak-as-printed",
     title="Directions orthogonal to ones and v show the stack",
     source=f"{THESIS}, proof of Theorem 2.2.1 (sufficiency)",
@@ -78,7 +80,7 @@ STUDY.claim(
     check=refuted("residual leak as printed"),
 )
 
-STUDY.claim(
+claim(
     id="dyck/residual-leak",
     title="With the additional orthogonality nothing leaks and the model is exact",
     source=f"corrects {THESIS}, proof of Theorem 2.2.1 (sufficiency)",
@@ -93,7 +95,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/independence-as-printed",
     title="Independence at each depth is enough",
     source=f"{THESIS}, Theorem 2.2.1 (sufficiency)",
@@ -130,7 +132,7 @@ def independence(results: Results) -> Outcome:
 # -- embeddings -----------------------------------------------------------------------------------
 
 
-STUDY.claim(
+claim(
     id="dyck/embeddings",
     title="The three embeddings, with depth 0 and a start token",
     source=f"corrects {THESIS}, Equations 2.55 to 2.57",
@@ -147,7 +149,7 @@ STUDY.claim(
 # -- Corollary 2.2.1 and other constructions ------------------------------------------------------
 
 
-@STUDY.claim(
+@claim(
     id="dyck/corollary-2.2.1",
     title="Uniform attention in both layers predicts exactly",
     source=f"{THESIS}, Corollary 2.2.1",
@@ -170,7 +172,7 @@ def corollary(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="dyck/identity-layers",
     title="Further layers may do nothing",
     source=f"{THESIS}, Section 2.2.5.2",
@@ -182,7 +184,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/geometric",
     title="Independent embeddings are not necessary to read the stack",
     source=f"added to {THESIS}, Theorem 2.2.1",

@@ -19,6 +19,8 @@ from ..figures import theory as figures
 from ..study import STUDY, THESIS
 from .sentences import ROUNDING
 
+claim = STUDY.section(__doc__)
+
 STATED = {0.5: 0.72, 1.0: 2.6, 2.0: 7.4, 4.0: 14.1}
 EXACT_UP_TO = 2.0
 
@@ -34,7 +36,7 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else float("nan")
 
 
-@STUDY.claim(
+@claim(
     id="dyck/variation-of-exact-models",
     title="Exact models vary in attention as much as random patterns do",
     source=f"added to {THESIS}, Section 2.2.3.2",
@@ -74,7 +76,7 @@ def variation(results: Results) -> Outcome:
     return only_if(models >= 40, f"{models} models of a spread are no forty.", outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/attention-of-exact-models",
     title="Exact models need not look at the stack",
     source=f"{THESIS}, Theorem 2.2.1 and Section 2.2.3.2",
@@ -92,7 +94,7 @@ def attention(results: Results) -> Outcome:
     return all_of(below("largest share", shares, 0.25), numbers=named)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/random-variation",
     title="The variation of random patterns in closed form",
     source=f"added to {THESIS}, Section 2.2.3.2",

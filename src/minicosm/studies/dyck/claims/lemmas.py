@@ -7,7 +7,9 @@ from .. import trials
 from ..study import STUDY, THESIS
 from .sentences import IDENTITY, PRINTED
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="dyck/relu-lemmas",
     title="What ReLU networks of two layers compute exactly",
     source=f"{THESIS}, Lemmas 2.2.15 to 2.2.20",
@@ -32,7 +34,7 @@ STUDY.claim(
     check=holds(*(f"Lemma 2.2.{number}" for number in range(15, 21))),
 )
 
-STUDY.claim(
+claim(
     id="dyck/lemma-2.2.19-as-printed",
     title="Lemma 2.2.19 with the printed formula",
     source=f"{THESIS}, proof of Lemma 2.2.19",
@@ -57,7 +59,7 @@ STUDY.claim(
 
 NO_VIOLATION = "No violation on random inputs, rounding apart."
 
-STUDY.claim(
+claim(
     id="dyck/composition-lemmas",
     title="How errors compose, and what four pruned layers approximate",
     source=f"{THESIS}, Lemmas 2.2.5 (as its proof has it) and 2.2.6",
@@ -73,7 +75,7 @@ STUDY.claim(
     check=holds("Lemma 2.2.5", "Lemma 2.2.6"),
 )
 
-STUDY.claim(
+claim(
     id="dyck/lipschitz-lemmas",
     title="Softmax, norm and attention are Lipschitz",
     source=f"{THESIS}, Lemmas 2.2.8 and 2.2.10 to 2.2.13; the smaller constant of the last is added",

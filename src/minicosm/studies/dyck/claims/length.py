@@ -19,6 +19,8 @@ from .. import readings, trials
 from ..figures.experiments import length_figure, scatter_figure
 from ..study import STUDY, THESIS
 
+claim = STUDY.section(__doc__)
+
 NOT_LEARNED = "Some model has not learned to answer 97% of the queries at the lengths of training."
 TOO_SHORT = "The models were trained for a few steps only."
 LAST_TOKEN = f"The last token alone gives {readings.FLOOR} at 400-500 and one half on hard queries."
@@ -45,7 +47,7 @@ def solved(results: Results) -> Outcome:
     return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
-STUDY.claim(
+claim(
     id="dyck/minimal-solved",
     title="Models with a minimal first layer solve the lengths of training",
     source=f"{THESIS}, Section 2.2.3.3",
@@ -66,7 +68,7 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
     """The two claims about the contrastive term, for one kind of strings."""
     pair = trials.arms(standard, contrast)
 
-    @STUDY.claim(
+    @claim(
         id=f"dyck/{data}-contrast-balances",
         title=f"The contrastive term lowers the balance violation on {what}",
         source=f"{THESIS}, {where}",
@@ -94,7 +96,7 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
         )
         return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
-    @STUDY.claim(
+    @claim(
         id=f"dyck/{data}-contrast-lengthens",
         title=f"The contrastive term improves length generalisation on {what}",
         source=f"{THESIS}, {where}",
@@ -129,7 +131,7 @@ _contrast("complete", "complete strings", "Figure 2.13", trials.MINIMAL, trials.
 _contrast("prefix", "prefixes", "Figure 2.17", trials.PREFIXES, trials.PREFIXES_CONTRAST)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/complete-violation-predicts",
     title="Across seeds, a lower balance violation goes with better length generalisation",
     source=f"{THESIS}, Figure 2.13, standard training",
@@ -158,7 +160,7 @@ def predicts(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/prefix-violation-does-not-predict",
     title="On prefixes, balance violation does not predict length generalisation across seeds",
     source=f"{THESIS}, Figure 2.17, standard training",
@@ -187,7 +189,7 @@ def does_not_predict(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/contrast-factor",
     title="The effect of the contrastive term does not hang on its factor",
     source=f"added to {THESIS}, Figure 2.13, where the factor is not given",
@@ -223,7 +225,7 @@ def factor(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/other-blocks",
     title="Other blocks solve the lengths of training as well, and long strings no better",
     source=f"{THESIS}, Section 2.2.5.8: variants of the architecture",
@@ -257,7 +259,7 @@ def other_blocks(results: Results) -> Outcome:
     return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/corollary-2.2.2",
     title="Trained on longer strings, models are more balanced",
     source=f"{THESIS}, Corollary 2.2.2 (a trend; the corollary's hypothesis is never met in training)",

@@ -22,7 +22,9 @@ from ..figures import theory as figures
 from ..study import STUDY, THESIS
 from .sentences import IDENTITY, ROUNDING
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="dyck/theorem-2.2.1-necessity",
     title="At an exact optimum matched values cancel",
     source=f"{THESIS}, Theorem 2.2.1 (necessity), Equation 2.50",
@@ -44,7 +46,7 @@ def _rate(results: Results, name: str) -> Outcome:
     return all_of(rate, numbers={"slope": Estimate.of(slopes), "draws": len(slopes)})
 
 
-@STUDY.claim(
+@claim(
     id="dyck/pumping",
     title="Without balance, matched pairs drown what has to be remembered",
     source=f"{THESIS}, proof of Theorem 2.2.1 (necessity)",
@@ -71,7 +73,7 @@ def pumping(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/logits-alone",
     title="Balanced logits do not make an optimum; the values have to fit",
     source=f"added to {THESIS}, Theorem 2.2.1",
@@ -86,7 +88,7 @@ def logits_alone(results: Results) -> Outcome:
     return _rate(results, "pumping, values")
 
 
-@STUDY.claim(
+@claim(
     id="dyck/nonzero-values",
     title="Balance is only needed where values are not zero",
     source=f"added to {THESIS}, Theorem 2.2.1 (necessity)",
@@ -113,7 +115,7 @@ def nonzero(results: Results) -> Outcome:
 INSIDE = (0.233, 0.056, 0.0071, 0.00073, 0.000073)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/residual-inside",
     title="With the residual inside the norm, balanced attention fades with length",
     source=f"{THESIS}, Section 2.2.5.8, Equation 2.85",
@@ -143,7 +145,7 @@ def inside(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="dyck/start-token",
     title="Without a start token no Transformer without positions counts depth",
     source=f"corrects {THESIS}, footnote 12",
@@ -160,7 +162,7 @@ STUDY.claim(
     check=holds("a repeated bracket", "p and p p"),
 )
 
-STUDY.claim(
+claim(
     id="dyck/start-token-as-printed",
     title="Uniform attention without a start token cannot tell p from p p",
     source=f"{THESIS}, footnote 12 of Corollary 2.2.1",

@@ -7,7 +7,9 @@ from ..figures.pruning import planted_maps
 from ..study import STUDY, THESIS
 from .sentences import UNCHANGED
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="dyck/proposition-2.2.1",
     title="For any attention there is a head that ignores it",
     source=f"{THESIS}, Proposition 2.2.1",
@@ -21,7 +23,7 @@ STUDY.claim(
     check=holds("Proposition 2.2.1"),
 )
 
-STUDY.claim(
+claim(
     id="dyck/planted-layer",
     title="Any attention map can be planted in any model without a trace in its output",
     source=f"stronger form of {THESIS}, Proposition 2.2.1",
@@ -39,7 +41,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/planted-patterns",
     title="Maps that track the stack or read closed brackets only, in a model that only copies",
     source=f"stronger form of {THESIS}, Proposition 2.2.1 and Figure 2.20",

@@ -9,6 +9,8 @@ from ..figures import pruning as figures
 from ..study import STUDY, THESIS
 from .sentences import ACCURACY, UNITS
 
+claim = STUDY.section(__doc__)
+
 SIZE = 24  # values per subset sum that are to suffice
 
 
@@ -42,7 +44,7 @@ def _table(models: dict[str, np.ndarray]) -> Table:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/theorem-2.2.3",
     title="A random Transformer can be pruned to any smaller one",
     source=f"{THESIS}, Theorem 2.2.3",
@@ -74,7 +76,7 @@ def theorem(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/lemma-2.2.2",
     title="Units needed grow with the logarithm of the accuracy",
     source=f"{THESIS}, Theorem 2.2.3 and Lemma 2.2.2",
@@ -104,7 +106,7 @@ def logarithm(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/corollary-2.2.3",
     title="No single matrix tells two Transformers apart",
     source=f"{THESIS}, Corollary 2.2.3",
@@ -131,7 +133,7 @@ def corollary(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/lemma-2.2.9",
     title="A random value matrix has large entries where they are needed",
     source=f"{THESIS}, Lemma 2.2.9, with its probability",

@@ -19,6 +19,8 @@ from ..figures.experiments import heat_maps, layer_figure, variation_figure
 from ..study import STUDY, THESIS
 from .length import NOT_LEARNED, TOO_SHORT, solved
 
+claim = STUDY.section(__doc__)
+
 PROBE, SENTENCE = 16, 19
 WAYS = ("distances", "dropped", "renormalised")
 PRINTED = {
@@ -97,7 +99,7 @@ def _varies(share: float) -> Check:
     return check
 
 
-STUDY.claim(
+claim(
     id="dyck/attention-varies",
     title="Attention of equally good models differs from seed to seed",
     source=f"{THESIS}, Section 2.2.3.2",
@@ -116,7 +118,7 @@ STUDY.claim(
     check=_varies(0.5),
 )
 
-STUDY.claim(
+claim(
     id="dyck/standard-solved",
     title="Two-layer models solve the language, whatever their attention",
     source=f"{THESIS}, Figure 2.11",
@@ -131,7 +133,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/uniform-suffices",
     title="Uniform attention solves the language",
     source=f"{THESIS}, footnote 11 of Section 2.2.2.1",
@@ -151,7 +153,7 @@ def uniform_suffices(results: Results) -> Outcome:
     return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/variation-numbers",
     title="How large the variation of attention is",
     source=f"{THESIS}, Section 2.2.3.2",
@@ -182,7 +184,7 @@ def variation_numbers(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/minimal-varies-less",
     title="A minimal first layer leaves less variation",
     source=f"{THESIS}, Section 2.2.3.2",
@@ -211,7 +213,7 @@ def varies_less(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-STUDY.claim(
+claim(
     id="dyck/prefixes-vary-more",
     title="On prefixes, attention of two-layer models varies more than at random",
     source=f"{THESIS}, Section 2.2.3.4",
@@ -245,7 +247,7 @@ for _name, _arms, _what, _where in (
     ("standard", (trials.GPT, trials.GPT_LINEAR), "Two-layer GPT-2 models", "Figure 2.11"),
     ("lookup", LOOKUPS, "Models with a minimal first layer, of all four kinds,", "Figure 2.12"),
 ):
-    STUDY.claim(
+    claim(
         id=f"dyck/{_name}-not-stack-like",
         title=f"{_what.split(',')[0]} seldom attend like a stack",
         source=f"{THESIS}, {_where}",
@@ -267,7 +269,7 @@ for _name, _arms, _what, _where in (
 ENOUGH_SEEDS = 4
 
 
-@STUDY.claim(
+@claim(
     id="dyck/table-2.6",
     title="Variation between seeds grows from layer to layer",
     source=f"{THESIS}, Table 2.6",

@@ -32,6 +32,8 @@ from ..readings import (
 from ..study import STUDY, THESIS
 from ..trials import cases
 
+claim = STUDY.section(__doc__)
+
 STAND_IN = "on the exact stand-in for the code model"
 ONE = "one standard error over generators"
 UNLEARNED = (
@@ -110,7 +112,7 @@ def _probes(results: Results, what: str, kind: str) -> tuple[Table, ...]:
     return (Table(f"Probes by {kind}", (kind, "accuracy, held out"), rows),) if rows else ()
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-backtracking-beats-baseline",
     title="Backtracking writes more different correct test cases",
     source=f"{THESIS}, Tables 3.6 and 3.13, Figures 3.3 and 3.4, {STAND_IN}",
@@ -141,7 +143,7 @@ def beats_baseline(results: Results) -> Outcome:
     return _judged(results, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-calls-bounded",
     title="A text takes at most quota times stride more calls than it may have tokens",
     source=f"{THESIS}, Section 3.2.2.1 and Table 3.13, with the refilled tokens (384 + Q B), {STAND_IN}",
@@ -174,7 +176,7 @@ def _yields(results: Results, name: str) -> np.ndarray:
     return asked * arm(results, name) / arm(results, name, "calls")
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-query-efficient",
     title="Algorithm 1 has more cases for its calls than sampling without a verifier",
     source=f"{THESIS}, Section 3.2.2.3, Figures 3.3 and 3.4, {STAND_IN}",
@@ -197,7 +199,7 @@ def query_efficient(results: Results) -> Outcome:
     return _judged(results, all_above("more for 1000 calls", more))
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-blocks-cost-more",
     title="Block best-of-n has fewer cases for its calls",
     source=f"{THESIS}, Tables 3.6 and 3.13, {STAND_IN}",
@@ -224,7 +226,7 @@ def blocks(results: Results) -> Outcome:
     return _judged(results, all_of(outcome, numbers=each, tables=(_table(results),)))
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-verifier-must-know",
     title="It is the verifier that helps, not backtracking as such",
     source=f"{THESIS}, Table 3.9, {STAND_IN}",
@@ -254,7 +256,7 @@ def verifier_must_know(results: Results) -> Outcome:
     return _judged(results, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-conservative-threshold",
     title="A conservative threshold uses a small quota better",
     source=f"{THESIS}, Table 3.10, {STAND_IN}",
@@ -277,7 +279,7 @@ def threshold(results: Results) -> Outcome:
     return _judged(results, all_of(all_above("mean difference", mean), numbers=shown))
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-depth-no-gain",
     title="Deeper probes gain nothing",
     source=f"{THESIS}, Table 3.11, {STAND_IN}",
@@ -298,7 +300,7 @@ def depth(results: Results) -> Outcome:
     return _judged(results, all_of(all_below("gain", gains, MARGIN), tables=shown))
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-perfect-verifier",
     title="The perfect verifier is at least as good as the trained one",
     source=f"{THESIS}, Table 3.12, {STAND_IN}",
@@ -321,7 +323,7 @@ def perfect(results: Results) -> Outcome:
     return _judged(results, exceeds("perfect minus trained", gains, errors=-1.0))
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-misleading-names",
     title="Misleading names hurt the baseline more",
     source=f"{THESIS}, Tables 3.14 and 3.15, {STAND_IN}",
@@ -349,7 +351,7 @@ def misleading(results: Results) -> Outcome:
     return _judged(results, all_of(all_above("baseline loses more", more), numbers=shown))
 
 
-@STUDY.claim(
+@claim(
     id="guided/cases-refill-argmax",
     title="Refilling with the likeliest tokens writes more correct test cases than drawing them",
     source=f"{THESIS}, Table 3.17, {STAND_IN}",

@@ -12,6 +12,8 @@ from ..study import STUDY, THESIS
 from ..trials import brackets
 from .dyck_verifier import UNLEARNED, judged
 
+claim = STUDY.section(__doc__)
+
 JUDGED = "guided, whole strings judged"
 LEAST = {"0.9": 0.10, "1": 0.30}
 """Of the errors that are to be removed, by top_p."""
@@ -39,7 +41,7 @@ def _removed(results: Results, arm: str, top_p: str) -> Estimate:
     return Estimate.of(1 - errors(results, arm, top_p) / np.where(before > 0, before, 1e-12))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-fewer-errors",
     title="Backtracking removes errors on fresh prompts",
     source=f"{THESIS}, Table 3.3",
@@ -75,7 +77,7 @@ def _more_errors(results: Results, first: str, second: str) -> dict[str, Estimat
     }
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-refill-argmax",
     title="Refilling with the likeliest tokens leaves fewer errors than drawing them",
     source=f"{THESIS}, Table 3.16",
@@ -96,7 +98,7 @@ def refill(results: Results) -> Outcome:
     return judged(results, all_of(outcome, tables=(_table(results),)))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-refill-perfect-verifier",
     title="With a perfect verifier the order reverses",
     source=f"added to {THESIS}, Table 3.16",
@@ -130,7 +132,7 @@ def _where(results: Results) -> Table:
     )
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-remaining-mistakes",
     title="What remains are wrong closing brackets, made with the quota spent",
     source=f"{THESIS}, Figure 3.2",
@@ -195,7 +197,7 @@ def _diversity(results: Results) -> Table:
     )
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-diversity-kept",
     title="Backtracking costs no diversity",
     source=f"{THESIS}, Table 3.5",
@@ -215,7 +217,7 @@ def diversity(results: Results) -> Outcome:
     return judged(results, all_of(kept, tables=(_diversity(results),)))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-diversity-ideal",
     title="Plain sampling is about as diverse as the world's own law",
     source=f"{THESIS}, Table 3.5; the ideal is exact",
@@ -255,7 +257,7 @@ def _trade_off(results: Results) -> Table:
     )  # fmt: skip
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-learned-value",
     title="The first leaf of VGB with a learned value errs less than the generator",
     source=f"{THESIS}, Algorithm 2 (Rohatgi et al. 2025); the task is that of Table 3.3",

@@ -18,6 +18,8 @@ from ..readings import brackets_learned, column, table
 from ..study import STUDY, THESIS
 from ..trials import brackets
 
+claim = STUDY.section(__doc__)
+
 UNLEARNED = "Undecided if a generator has not come to the error at which it is kept."
 
 
@@ -37,7 +39,7 @@ def _generators(results: Results) -> Table:
     return table("The generators", columns, note)
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-generators",
     title="The bracket generators are right in distribution and err now and then out of it",
     source=f"{THESIS}, Section 3.2.1.1",
@@ -83,7 +85,7 @@ def _probe(results: Results) -> Estimate:
     return Estimate.of(column(results, "probe").mean(axis=1))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-linear-verifier",
     title="A linear probe on the hidden state tells wrong prefixes from right ones",
     source=f"{THESIS}, Section 3.2.1.2",
@@ -107,7 +109,7 @@ def linear_verifier(results: Results) -> Outcome:
     return judged(results, all_of(accuracy, numbers=shown))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-errors-cluster",
     title="Hidden states of mistakes form a few clusters",
     source=f"{THESIS}, Figure 3.1",

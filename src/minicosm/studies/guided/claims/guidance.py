@@ -21,7 +21,9 @@ from ..readings import selected, table
 from ..study import BOUND, DERIVED, IDENTITY, STUDY, VGB
 from ..trials import amplify, trees
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="guided/first-leaf-law",
     title="The first leaf is plain guidance with smoothed values",
     source=DERIVED,
@@ -35,7 +37,7 @@ STUDY.claim(
     check=holds("first leaf", "first leaf of exact values"),
 )
 
-STUDY.claim(
+claim(
     id="guided/first-leaf-spread",
     title="The first leaf is off by a polynomial factor at most",
     source=DERIVED,
@@ -48,7 +50,7 @@ STUDY.claim(
     check=holds("spread of the first leaf"),
 )
 
-STUDY.claim(
+claim(
     id="guided/plain-product",
     title="Plain guidance multiplies errors",
     source=f"{VGB}, on error amplification, as an identity",
@@ -63,7 +65,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/weak-verifiers-stall",
     title="Feasibility is no value: it can stall VGB",
     source=DERIVED,
@@ -90,7 +92,7 @@ def _means(results: Results, name: str, **at: int) -> tuple[Estimate, Estimate, 
     return plain, first, float(np.divide(first.value, plain.value))
 
 
-@STUDY.claim(
+@claim(
     id="guided/linear-growth",
     title="Plain guidance amplifies errors linearly in the horizon, the first leaf does not",
     source=f"{VGB}, on error amplification",
@@ -133,7 +135,7 @@ def linear_growth(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="guided/monte-carlo-values",
     title="With values estimated by rollouts the first leaf is better than plain guidance",
     source=f"{VGB}, on values from rollouts",
@@ -164,7 +166,7 @@ COSTS = {
 }  # fmt: skip
 
 
-@STUDY.claim(
+@claim(
     id="guided/walk-reaches-target",
     title="After 6 H^2 steps VGB has the wanted law at the leaves",
     source=f"{VGB}, on y^(T)",

@@ -6,7 +6,9 @@ from ..readings import selected, table
 from ..study import IDENTITY, STUDY, THESIS
 from ..trials import constraints
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="guided/theorem-3.1.1-as-printed",
     title="Finding a hidden parity takes 2^(D-1) queries",
     source=f"{THESIS}, Theorem 3.1.1",
@@ -34,7 +36,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/theorem-3.1.1",
     title="Finding a hidden parity takes half of 2^(D-1) queries",
     source=f"{THESIS}, Theorem 3.1.1 and its proof, with its constant",
@@ -62,7 +64,7 @@ def theorem_3_1_1(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="guided/verifier-calls",
     title="A perfect process verifier solves the task in |Σ| D calls to it",
     source=f"{THESIS}, remark after Proposition 3.1.1",
@@ -78,7 +80,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/theorem-3.1.2",
     title="A solver of constrained generation solves knapsack",
     source=f"{THESIS}, Theorem 3.1.2",
@@ -98,7 +100,7 @@ def theorem_3_1_2(results: Results) -> Outcome:
     return all_of(holds("Theorem 3.1.2")(results), numbers={"solvable": solvable})
 
 
-STUDY.claim(
+claim(
     id="guided/superincreasing",
     title="Superincreasing knapsacks are solved greedily",
     source=f"{THESIS}, Section 3.5.1, with the strict inequality",
@@ -113,7 +115,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/proposition-3.1.1",
     title="A needle in a haystack: 2^D D calls without a verifier, 2 D with it",
     source=f"{THESIS}, Proposition 3.1.1; restarts and other sets of bits added",
@@ -135,7 +137,7 @@ def proposition_3_1_1(results: Results) -> Outcome:
     return all_of(check(results), tables=(table("expected calls", columns),))
 
 
-@STUDY.claim(
+@claim(
     id="guided/proposition-3.1.2",
     title="Tokenwise rejection does not sample the restricted law",
     source=f"{THESIS}, Proposition 3.1.2, with its distance",
@@ -156,7 +158,7 @@ def proposition_3_1_2(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="guided/lagged-error",
     title="Backtracking helps iff it reaches back before the mistake",
     source=f"added to {THESIS}, Algorithm 1",
@@ -172,7 +174,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="guided/largest-query-count",
     title="Backtracking takes at most Q B queries more",
     source=f"{THESIS}, Algorithm 1 and Table 3.13",

@@ -6,7 +6,9 @@ from ..readings import selected, table
 from ..study import IDENTITY, STUDY, THESIS
 from ..trials import sandbox_law
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="guided/equation-3.4",
     title="Equations 3.3 and 3.4 are the law of the process of Remark 3.2.1",
     source=f"{THESIS}, Definition 3.2.1 and Remark 3.2.1, with d(w_{{1:i}}) < D - i in Equation 3.4",
@@ -31,7 +33,7 @@ def _ideal(results: Results, lengths: range) -> float:
     return float(sum(values)) / len(lengths)
 
 
-@STUDY.claim(
+@claim(
     id="guided/ideal-diversity",
     title="Ideal completions are as different whichever bracket is the frequent one",
     source=f"added to {THESIS}, Section 3.2.1.9",

@@ -21,9 +21,11 @@ from ..readings import table
 from ..study import BOUND, DERIVED, IDENTITY, STUDY, VGB
 from ..trials import amplify, trees
 
+claim = STUDY.section(__doc__)
+
 SCALED = 5  # levels of the world whose values are scaled
 
-STUDY.claim(
+claim(
     id="guided/vgb-stationary",
     title="VGB is a walk on a weighted tree, reversible with a law in closed form",
     source=f"{VGB}, with the law",
@@ -37,7 +39,7 @@ STUDY.claim(
     check=holds("stationary law"),
 )
 
-STUDY.claim(
+claim(
     id="guided/vgb-leaves",
     title="At the leaves VGB's stationary law is the wanted one, whatever the errors inside",
     source=f"{VGB}, property (3), with leaf errors added",
@@ -50,7 +52,7 @@ STUDY.claim(
     check=holds("law of the leaves"),
 )
 
-STUDY.claim(
+claim(
     id="guided/vgb-leaf-mass",
     title="The leaves have a mass of order 1/H",
     source=f"{VGB}, property (2), with its constant",
@@ -63,7 +65,7 @@ STUDY.claim(
     check=holds("mass of the leaves", "least mass of the leaves"),
 )
 
-STUDY.claim(
+claim(
     id="guided/vgb-exact-values",
     title="With exact values VGB is right at every time, and its spectrum is a list of cosines",
     source=DERIVED,
@@ -79,7 +81,7 @@ STUDY.claim(
     check=holds("masses of levels", "law at every time", "spectrum"),
 )
 
-STUDY.claim(
+claim(
     id="guided/sinclair-jerrum",
     title="For a uniform base law VGB moves in proportion to counts",
     source=f"{VGB}, the special case of Sinclair and Jerrum",
@@ -93,7 +95,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="guided/footnote-12-as-printed",
     title="Laziness is needed for a stationary law",
     source=f"{VGB}, footnote 12",
@@ -112,7 +114,7 @@ STUDY.claim(
     ),
 )
 
-STUDY.claim(
+claim(
     id="guided/footnote-12",
     title="Laziness is needed for convergence",
     source=f"{VGB}, footnote 12, corrected",
@@ -130,7 +132,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/holding-on-rejection",
     title="Proposals may be rejected by staying, but not with a constant envelope",
     source=DERIVED,
@@ -154,7 +156,7 @@ def holding(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="guided/calibration",
     title="VGB needs values on one scale across levels, plain guidance does not",
     source=DERIVED,
@@ -187,7 +189,7 @@ def calibration(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="guided/vgb-gap",
     title="VGB relaxes in time of order kappa^2 H^2",
     source=f"{VGB}, property (1), with constants",
@@ -201,7 +203,7 @@ STUDY.claim(
     check=holds("gap", "decay"),
 )
 
-STUDY.claim(
+claim(
     id="guided/vgb-coverage",
     title="At a uniform time VGB covers the leaves, and the way back to the root is quadratic in H",
     source=f"{VGB}, the output at a uniform time (footnote 13), with constants",
@@ -216,7 +218,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/mixing-curves",
     title="The proved number of steps suffices",
     source=DERIVED,
@@ -245,7 +247,7 @@ def curves(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="guided/stationary-flow",
     title="VGB's stationary flow on a small tree",
     source=f"{VGB}, Figure 3.5, as an exact picture",

@@ -18,7 +18,9 @@ from ..readings import median
 from ..study import STUDY, THESIS
 from ..trials import masking
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="parallel/proposition-4.1.1",
     title="The Dirichlet form of adaptive block dynamics",
     source=f"{THESIS}, Section 4.1.2.3, Proposition 4.1.1",
@@ -31,7 +33,7 @@ STUDY.claim(
     check=holds("Proposition 4.1.1"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/theorem-4.1.3",
     title="The same bound for masks that look at the sequence",
     source=f"{THESIS}, Section 4.1.2.3, Theorem 4.1.3",
@@ -41,7 +43,7 @@ STUDY.claim(
     check=holds("Theorem 4.1.3"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/pairs-as-printed",
     title="The adaptive chain on pairs (x, K) is ergodic",
     source=f"{THESIS}, Sections 4.3.3.3 and 4.3.3.4, Equation 4.26 and the proof of Theorem 4.1.3",
@@ -66,7 +68,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/lemma-4.3.1",
     title="Which positions are hidden is evidence",
     source=f"{THESIS}, Section 4.3.3.1, Lemma 4.3.1",
@@ -85,7 +87,7 @@ def two_bits(results: Results) -> Outcome:
     return all_of(holds("Lemma 4.3.1")(results), tables=(table,))
 
 
-STUDY.claim(
+claim(
     id="parallel/lemma-4.3.1-as-printed",
     title="9/13 is the law of the hidden coordinate",
     source=f"{THESIS}, Section 4.3.3.1, proof of Lemma 4.3.1",
@@ -108,7 +110,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/lemma-4.3.2",
     title="Averaging over masks gives back the plain conditional",
     source=f"{THESIS}, Section 4.3.3.1, Lemma 4.3.2",
@@ -129,7 +131,7 @@ def average(results: Results) -> Outcome:
     return all_of(holds("Lemma 4.3.2")(results), fractions)
 
 
-@STUDY.claim(
+@claim(
     id="parallel/mask-is-evidence",
     title="Leaving the mask law out makes the adaptive estimator inconsistent",
     source=f"{THESIS}, Section 4.1.2.3, Remark 4.1.3",

@@ -21,7 +21,9 @@ from ..study import STUDY, THESIS
 from ..trials import chains
 from .digits import BOUNDS, ONE_PASS
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="parallel/kernels",
     title="Block dynamics are reversible for the law that they sample",
     source=f"{THESIS}, Sections 4.1.2.2 and 4.1.2.3, Definitions 4.1.6 and 4.1.8",
@@ -35,7 +37,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="parallel/chi-squared-decay",
     title="The Poincaré constant bounds the decay of chi-squared",
     source=f"{THESIS}, Section 4.1.2.2, remark after Definition 4.1.5",
@@ -50,7 +52,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/definition-4.1.9",
     title="The block entropy constant has a certified bracket",
     source=f"{THESIS}, Section 4.1.3, Definition 4.1.9; bracket added",
@@ -72,7 +74,7 @@ def bracket(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.3.1",
     title="A small masked loss means a small distance of the joint laws",
     source=f"{THESIS}, Section 4.3.4, Proposition 4.3.1",
@@ -82,7 +84,7 @@ STUDY.claim(
     check=holds("Proposition 4.3.1", "Definition 4.1.9"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.3.1-as-printed",
     title="The mean conditional KL is the masked loss",
     source=f"{THESIS}, Section 4.3.4, proof of Proposition 4.3.1",
@@ -102,7 +104,7 @@ STUDY.claim(
     ),
 )
 
-STUDY.claim(
+claim(
     id="parallel/kl-decay",
     title="The entropy constant bounds the decay of KL",
     source=f"corrected from {THESIS}, Section 4.1.3, remark after Definition 4.1.9",
@@ -116,7 +118,7 @@ STUDY.claim(
     figure=rate_figure,
 )
 
-STUDY.claim(
+claim(
     id="parallel/kl-decay-as-printed",
     title="KL decays at the rate e^(-2 / C_AT)",
     source=f"{THESIS}, Section 4.1.3, remark after Definition 4.1.9",
@@ -143,7 +145,7 @@ LOOSE = (
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/theorem-4.1.4",
     title="The bound on learning the joint law holds, where it says something",
     source=f"{THESIS}, Section 4.1.3, Theorem 4.1.4",
@@ -176,7 +178,7 @@ def _share(results: Results, name: str, measure: str) -> float:
     return worst([away / bound for away, bound in pairs])
 
 
-@STUDY.claim(
+@claim(
     id="parallel/lemma-4.3.5",
     title="The loss on sampled masks is close to that on all masks",
     source=f"{THESIS}, Section 4.3.4, Lemma 4.3.5 and Corollary 4.3.1",
@@ -201,7 +203,7 @@ def sampled_masks(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="parallel/lemma-4.3.6",
     title="The empirical law is close to the true one",
     source=f"{THESIS}, Section 4.3.4, Lemma 4.3.6",
@@ -215,7 +217,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="parallel/equation-4.30",
     title="On every sample the learned law is as close as its masked loss says",
     source=f"{THESIS}, Section 4.3.4, Equation 4.30, with the loss in KL",
@@ -226,7 +228,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/independent-law",
     title="The independent parallel sampler has a stationary law, and it is another one",
     source=f"added to {THESIS}, Section 4.1.4, footnote to Definition 4.1.11",
@@ -246,7 +248,7 @@ def parallel_law(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/one-pass",
     title="Two parallel passes are enough for one dominant mode, and ten are not for two equal ones",
     source=f"added to {THESIS}, Section 4.3.9, Remark 4.3.4",

@@ -21,6 +21,8 @@ from ..readings import standard_errors
 from ..study import STUDY, THESIS
 from ..trials import both_fits, figure_4_1, figure_4_2
 
+claim = STUDY.section(__doc__)
+
 WITHIN = 4  # standard errors
 
 
@@ -60,7 +62,7 @@ def _table(found: TrialResult) -> Table:
 
 
 def _figure_claim(number: str, coupling: float, trials: Any, title: str, theory: str) -> None:
-    STUDY.claim(
+    claim(
         id=f"parallel/figure-{number}",
         title=title,
         source=f"{THESIS}, Section 4.2.1.1, Figure {number}",
@@ -90,7 +92,7 @@ _figure_claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/averaged-masks",
     title="With all masks averaged the effect of Figures 4.1 and 4.2 is gone",
     source=f"added to {THESIS}, Section 4.2.1.1, Figures 4.1 and 4.2",
@@ -112,7 +114,7 @@ def averaged(results: Results) -> Outcome:
     return all_of(*parts)
 
 
-@STUDY.claim(
+@claim(
     id="parallel/lemma-4.1.1",
     title="Masked estimates are asymptotically normal with the covariance stated",
     source=f"{THESIS}, Section 4.1.2, Lemma 4.1.1",

@@ -6,7 +6,9 @@ from ..figures.information import information_figure, larger_figure
 from ..study import STUDY, THESIS
 from ..trials import masking
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="parallel/lemma-4.1.2",
     title="The curvature of the masked loss is the covariance of its score",
     source=f"{THESIS}, Section 4.1.2.1, Lemma 4.1.2",
@@ -23,7 +25,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="parallel/lemma-4.3.3",
     title="The same for masks that look at the sequence",
     source=f"{THESIS}, Section 4.3.3.2, Lemma 4.3.3",
@@ -40,7 +42,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="parallel/theorem-4.1.1",
     title="Masking more teaches more, with one mask per example",
     source=f"{THESIS}, Section 4.1.2.1, Theorem 4.1.1",
@@ -60,7 +62,7 @@ STUDY.claim(
     figure=information_figure,
 )
 
-STUDY.claim(
+claim(
     id="parallel/larger-graphs",
     title="Masking more helps in sparse random graphs too",
     source=f"{THESIS}, Section 4.1.2.1, Theorem 4.1.1",
@@ -75,7 +77,7 @@ STUDY.claim(
     kind="experiment",
 )
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.3.6",
     title="The masked loss of an exponential family is convex",
     source=f"{THESIS}, Section 4.3.11, Proposition 4.3.6",
@@ -89,7 +91,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="parallel/theorem-4.1.2",
     title="A chain that mixes fast goes with an estimator that is efficient",
     source=f"{THESIS}, Section 4.1.2.2, Theorem 4.1.2",
@@ -103,7 +105,7 @@ STUDY.claim(
     figure=information_figure,
 )
 
-STUDY.claim(
+claim(
     id="parallel/poincare-falls-with-k",
     title="Hiding k positions mixes at least k times as fast",
     source=f"{THESIS}, Section 4.1.4, remark after Definition 4.1.10 (from Lee 2023)",

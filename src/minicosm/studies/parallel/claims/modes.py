@@ -26,9 +26,11 @@ from ..trials import hitting, modes
 from .digits import ALONE, ARRIVES, CLIQUE, FROZEN, JOINT_STEP, STEPS, unit
 from .estimation import WITHIN
 
+claim = STUDY.section(__doc__)
+
 TABULATED = (*STEPS, 8.0, 10.0)
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.3.3",
     title="Two modes, ordered",
     source=f"{THESIS}, Section 4.3.5, Proposition 4.3.3",
@@ -41,7 +43,7 @@ STUDY.claim(
     check=holds("Proposition 4.3.3"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.1.4",
     title="k-Gibbs reaches the larger mode in a geometric number of steps",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.6, Proposition 4.1.4, as restated there",
@@ -54,7 +56,7 @@ STUDY.claim(
     check=holds("Proposition 4.1.4"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.1.5",
     title="Independent parallel sampling is stuck in the smaller mode",
     source=f"corrected from {THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
@@ -71,7 +73,7 @@ STUDY.claim(
     check=holds("Proposition 4.1.5", "Equation 4.44"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.1.5-as-printed",
     title="The same without a condition on J_0",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
@@ -91,7 +93,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/corollary-4.1.1",
     title="One joint step against more than M independent ones",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.8, Corollary 4.1.1",
@@ -126,7 +128,7 @@ def separation(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/figure-4.3",
     title="Steps to the larger mode: fewer with larger k, more with larger J, none for independent updates",
     source=f"{THESIS}, Section 4.2.1.2, Figure 4.3",
@@ -189,7 +191,7 @@ def hitting_steps(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/weak-coupling",
     title="With weak coupling independent updates are faster than small k",
     source=f"added to {THESIS}, Section 4.2.1.2, Figure 4.3",

@@ -21,8 +21,10 @@ from ..study import STUDY, THESIS
 from ..trials import other_worlds
 from .digits import APART, ELSEWHERE, SHARES
 
+claim = STUDY.section(__doc__)
 
-@STUDY.claim(
+
+@claim(
     id="parallel/short-dyck",
     title="Balanced brackets cannot be learned or sampled one position at a time",
     source=f"{THESIS}, Section 4.1.2.2, Theorem 4.1.2, in another world",
@@ -60,7 +62,7 @@ def short_dyck(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/exact-stutter",
     title="Stuttering follows from decoding in parallel, not from a model's errors",
     source=f"added to {THESIS}, Section 4.2.4, Table 4.5",

@@ -26,6 +26,8 @@ from ..readings import PASSES, after, if_learned, of_seeds, points, refiners, se
 from ..study import STUDY, THESIS
 from ..trials import CAUSAL, DATA, EXACT, MARGINALS, Data, every_translator, refining_and_exact
 
+claim = STUDY.section(__doc__)
+
 MARGIN = 5.0  # points of valid targets
 NOISE = 1.0  # points by which a mean may fall
 UNLEARNED = (
@@ -88,7 +90,7 @@ def passes_table(results: Results) -> Table:
     return Table("passes until nothing changes", columns, lines)
 
 
-@STUDY.claim(
+@claim(
     id="parallel/near-token-by-token",
     title="Distilled, four passes are as good as decoding token by token",
     source=f"{THESIS}, Section 4.2.3, Table 4.1, in the fertility world",
@@ -124,7 +126,7 @@ def near(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/distillation-helps",
     title="Targets with many modes are worse",
     source=f"{THESIS}, Section 4.2.2 and the design recommendations, in the fertility world",
@@ -166,7 +168,7 @@ def _other_gains(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
 
 
-@STUDY.claim(
+@claim(
     id="parallel/more-passes",
     title="More passes help, and four give most of it",
     source=f"{THESIS}, Section 4.2.3, Table 4.1, in the fertility world",

@@ -17,7 +17,9 @@ from minicosm.lab import (
 from ..study import STUDY, THESIS
 from ..trials import steps
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="parallel/proposition-4.1.2",
     title="A Transformer of one layer takes any deterministic step, and its iterates",
     source=f"{THESIS}, Sections 4.1.4.1 and 4.3.9, Propositions 4.1.2 and 4.3.4",
@@ -31,7 +33,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/proposition-4.1.3",
     title="A Transformer takes in parallel the steps whose rows are products, and no others",
     source=f"{THESIS}, Sections 4.1.4.1 and 4.3.9, Propositions 4.1.3 and 4.3.5",
@@ -58,7 +60,7 @@ def products(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="parallel/one-gibbs-as-printed",
     title="Each transition of 1-Gibbs is a product law",
     source=f"{THESIS}, Section 4.1.4.1",

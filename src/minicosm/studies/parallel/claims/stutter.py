@@ -34,8 +34,10 @@ from ..study import STUDY, THESIS
 from ..trials import DATA, EXACT, MARGINALS, OPEN, every_translator, open_and_exact, refining
 from .refinement import MARGIN, UNLEARNED
 
+claim = STUDY.section(__doc__)
 
-@STUDY.claim(
+
+@claim(
     id="parallel/stutter",
     title="Refinement stutters at least twice as often",
     source=f"{THESIS}, Section 4.2.3, in the fertility world",
@@ -101,7 +103,7 @@ def _scores_table(results: Results) -> Table:
     return Table("the score of hypotheses, four passes", columns, tuple(lines))
 
 
-@STUDY.claim(
+@claim(
     id="parallel/stutter-is-bayes",
     title="Trained decoders stutter as much as exact ones",
     source=f"added to {THESIS}, Section 4.2.4, in the fertility world",
@@ -129,7 +131,7 @@ def stutter_is_bayes(results: Results) -> Outcome:
     return all_of(all_within("trained less exact", away, 0.05), numbers=shares)
 
 
-@STUDY.claim(
+@claim(
     id="parallel/one-pass-is-bayes",
     title="One trained pass comes close to the best product law",
     source=f"added to {THESIS}, Section 4.3.9, Propositions 4.1.3 and 4.3.5, in the fertility world",
@@ -211,7 +213,7 @@ def _attention_table(results: Results, of: str, kind: str, measures: tuple[str, 
     return Table(f"last decoder layer, {kind}-attention{given}", columns, tuple(lines))
 
 
-@STUDY.claim(
+@claim(
     id="parallel/table-4.4",
     title="Neighbours that repeat attend to one another as others do, within one deviation",
     source=f"{THESIS}, Section 4.2.4, Table 4.4, in the fertility world",
@@ -279,7 +281,7 @@ for name, of, title in (
     ("", FREE, "Neighbours that repeat look at more similar places of the source"),
     ("-given-length", GIVEN, "The same with the true length given, where repeats are many"),
 ):
-    STUDY.claim(
+    claim(
         id=f"parallel/table-4.5{name}",
         title=title,
         source=f"{THESIS}, Section 4.2.4, Table 4.5, in the fertility world",

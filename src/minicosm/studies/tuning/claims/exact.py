@@ -32,6 +32,8 @@ from ..readings import (
 from ..study import PAPER, STUDY
 from ..trials import STATES, TOKENS, exact_left, exact_many, exact_right
 
+claim = STUDY.section(__doc__)
+
 LEFT, RIGHT = f"{PAPER}, Figure 3 (left)", f"{PAPER}, Figure 3 (right)"
 
 COLUMNS = {
@@ -48,7 +50,7 @@ COLUMNS = {
 }
 
 
-@STUDY.claim(
+@claim(
     id="tuning/exact-prompt-beats-head",
     title="Prompt tuning beats head tuning when states outnumber tokens",
     source=LEFT,
@@ -81,7 +83,7 @@ def prompt_beats_head(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/exact-prompt-beats-head-everywhere",
     title="Prompt tuning beats head tuning at every size",
     source=f"{LEFT} and Section 5",
@@ -96,7 +98,7 @@ def everywhere(results: Results) -> Outcome:
     return all_above("gain in points", differences(results, "prompt_20", "head", least=0))
 
 
-@STUDY.claim(
+@claim(
     id="tuning/gain-grows",
     title="The gain is larger when the problem is degenerate",
     source=f"{LEFT} and Section 5",
@@ -121,7 +123,7 @@ def gain_grows(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/exact-reference",
     title="What head and prompt tuning reach on the exact model",
     source="reference values for Figure 3 (left) on exact models",
@@ -152,7 +154,7 @@ def reference(results: Results) -> Outcome:
     return all_of(*parts)
 
 
-@STUDY.claim(
+@claim(
     id="tuning/constructed-head",
     title="Where W is well conditioned the head of Theorem 3.3 makes no mistake",
     source=f"{PAPER}, Theorem 3.3, on the worlds of Appendix E",
@@ -173,7 +175,7 @@ def constructed_head(results: Results) -> Outcome:
     return only_if(examples > 0, "No world has a well-conditioned W.", outcome)
 
 
-@STUDY.claim(
+@claim(
     id="tuning/five-tokens",
     title="Five tokens and no language model beat head tuning, and the published prompts",
     source="control for Figure 3 (left)",
@@ -202,7 +204,7 @@ def five_tokens(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/majority",
     title="The published head accuracy at 25 and 30 states is close to the majority rate",
     source="control for Figure 3 (left)",
@@ -260,7 +262,7 @@ def memory_table(results: Results) -> Table:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/exact-attention",
     title="With memory an attention head is nearly always right",
     source=RIGHT,
@@ -286,7 +288,7 @@ def near_perfect(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/exact-memory-beats-vanilla",
     title="Worlds with memory are easier than vanilla worlds of the same size",
     source=RIGHT,
@@ -314,7 +316,7 @@ def beats_vanilla(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/attention-is-not-needed",
     title="Averaging outputs, or counting tokens, does as well as attention",
     source="control for Figure 3 (right)",

@@ -29,10 +29,12 @@ from ..readings import harder as by_length
 from ..readings import harder_table
 from ..study import STUDY
 
+claim = STUDY.section(__doc__)
+
 OURS = "beyond the paper"
 
 
-@STUDY.claim(
+@claim(
     id="tuning/rank-curve",
     title="Each lost dimension of the emissions costs a linear head accuracy",
     source=OURS,
@@ -81,7 +83,7 @@ def gap_table(n: Any) -> Table:
     return Table("Test accuracy, per cent", columns, shown)
 
 
-@STUDY.claim(
+@claim(
     id="tuning/constructed-prompt",
     title="Where 3.5 holds the constructed prompt is right and no head is",
     source=OURS,
@@ -110,7 +112,7 @@ def constructed_prompt(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-prompts-fall-short",
     title="Gradient descent does not find the prompt that exists, nor an exact one where 3.5 fails",
     source=OURS,
@@ -145,7 +147,7 @@ def trained_prompts_fall_short(results: Results) -> Outcome:
 # -- emission temperature ---------------------------------------------------------------------
 
 
-@STUDY.claim(
+@claim(
     id="tuning/temperature",
     title="Sharp emissions are degenerate although there are enough tokens",
     source=OURS,
@@ -201,7 +203,7 @@ def _digits(condition: float) -> float:
 # -- sharpness of attention -------------------------------------------------------------------
 
 
-@STUDY.claim(
+@claim(
     id="tuning/softmax-bound",
     title="Softmax attention tends to the hard head at the predicted rate",
     source="Section 4.1, remark on the limit of large queries",
@@ -235,7 +237,7 @@ def softmax_bound(results: Results) -> Outcome:
 # -- the harder memory task -------------------------------------------------------------------
 
 
-@STUDY.claim(
+@claim(
     id="tuning/attention-beats-pooling",
     title="On short sequences attention trained by gradient beats averaging the outputs",
     source=OURS,
@@ -257,7 +259,7 @@ def beats_pooling(results: Results) -> Outcome:
     return all_of(all_above("lead in points", leads), tables=(harder_table(results),))
 
 
-@STUDY.claim(
+@claim(
     id="tuning/counts-are-not-enough",
     title="On short sequences token counts do not give the label away",
     source=OURS,

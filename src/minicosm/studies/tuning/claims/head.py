@@ -6,7 +6,9 @@ from ...common.figures import statement_figure
 from ..study import EXACT, IDENTITY, PAPER, STUDY
 from ..trials import head, without
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="tuning/theorem-3.3",
     title="A linear head suffices when emissions are independent",
     source=f"{PAPER}, Theorem 3.3",
@@ -25,7 +27,7 @@ STUDY.claim(
     figure=statement_figure("Theorem 3.3", scores="scores"),
 )
 
-STUDY.claim(
+claim(
     id="tuning/proposition-3.4",
     title="Conditional independence factors a conditional law",
     source=f"{PAPER}, Proposition 3.4",
@@ -40,7 +42,7 @@ STUDY.claim(
     figure=statement_figure("Proposition 3.4"),
 )
 
-STUDY.claim(
+claim(
     id="tuning/claim-b.1",
     title="Posteriors of H_i and H_0 differ by a diagonal matrix and a scalar",
     source=f"{PAPER}, Claim B.1",
@@ -56,7 +58,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/duplicate-emissions",
     title="Two states with one emission law cannot be distinguished by a head",
     source="converse to Theorem 3.3",
@@ -72,7 +74,7 @@ def duplicates(results: Results) -> Outcome:
     return all_of(holds("Equal emission laws")(results), fails)
 
 
-@STUDY.claim(
+@claim(
     id="tuning/head-for-one-task",
     title="Which tasks a linear head computes when emissions are dependent",
     source="refinement of Theorem 3.3",
@@ -99,7 +101,7 @@ def per_task(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/start-law",
     title="What Theorem 3.3 needs of the start law",
     source="refinement of Theorem 3.3",
@@ -125,7 +127,7 @@ def start_law(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="tuning/all-states",
     title="Under Assumptions 3.1 and 3.2 the prompt may be all ones",
     source=f"{PAPER}, Section 3.1",

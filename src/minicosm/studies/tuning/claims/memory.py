@@ -19,8 +19,10 @@ from ...common.figures import statement_figure
 from ..study import COUNTED, EXACT, IDENTITY, PAPER, STUDY
 from ..trials import memory, recoverable_search
 
+claim = STUDY.section(__doc__)
 
-@STUDY.claim(
+
+@claim(
     id="tuning/theorem-4.3",
     title="An attention head finds the memory where states are recoverable",
     source=f"{PAPER}, Theorem 4.3",
@@ -43,7 +45,7 @@ def theorem_4_3(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="tuning/lemmas-d.2-to-d.4",
     title="The head attends to the sure positions and reads joint laws off the outputs there",
     source=f"{PAPER}, Lemma D.2, Claim D.3 and Lemma D.4",
@@ -61,7 +63,7 @@ STUDY.claim(
     figure=statement_figure("Claim D.3"),
 )
 
-STUDY.claim(
+claim(
     id="tuning/proposition-d.1",
     title="Outputs are mixtures of emission columns",
     source=f"{PAPER}, Proposition D.1",
@@ -74,7 +76,7 @@ STUDY.claim(
     figure=statement_figure("Proposition D.1"),
 )
 
-STUDY.claim(
+claim(
     id="tuning/recoverable-search",
     title="Recoverable states need no search",
     source="Assumptions 4.2, 4.5 and D.5 as an algorithm",
@@ -89,7 +91,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="tuning/recoverable-relations",
     title="How the assumptions of Section 4 are related",
     source=f"{PAPER}, Section 4",
@@ -108,7 +110,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/overlapping-spans",
     title="Where spans overlap the keys lose their meaning",
     source="converse to Theorem 4.3",
@@ -127,7 +129,7 @@ def overlapping(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/outside-r",
     title="Outside R the head has no guarantee but is mostly right",
     source="beyond Theorem 4.3",

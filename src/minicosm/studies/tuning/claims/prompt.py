@@ -20,8 +20,10 @@ from ...common.figures import statement_figure
 from ..study import EXACT, IDENTITY, PAPER, STUDY
 from ..trials import TOKENS, covering_search, head, prompt, simulations
 
+claim = STUDY.section(__doc__)
 
-@STUDY.claim(
+
+@claim(
     id="tuning/theorem-3.6",
     title="A prompt relaxes independence to the states that matter",
     source=f"{PAPER}, Theorem 3.6",
@@ -51,7 +53,7 @@ def theorem_3_6(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/lemmas-c.1-and-c.2",
     title="A prompt row is a fake token, and enters the posterior as a factor",
     source=f"{PAPER}, Lemmas C.1 and C.2",
@@ -78,7 +80,7 @@ def lemmas_c1_and_c2(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="tuning/equation-c.1",
     title="The two messages divided by the prior give the conditionals",
     source=f"{PAPER}, equation C.1",
@@ -93,7 +95,7 @@ STUDY.claim(
     figure=statement_figure("Equation C.1"),
 )
 
-STUDY.claim(
+claim(
     id="tuning/covering-search",
     title="The search for the essential states is exact",
     source="Assumption 3.5 as an algorithm",
@@ -107,7 +109,7 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
+claim(
     id="tuning/prompt-length",
     title="For the exact model prompt length is irrelevant",
     source="refinement of Section 3.1",
@@ -122,7 +124,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/separable",
     title="A weaker condition suffices, and decides",
     source="refinement of Theorem 3.6",
@@ -150,7 +152,7 @@ def separable(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/assumption-3.5-in-simulations",
     title="Which worlds of the simulations satisfy Assumption 3.5",
     source=f"{PAPER}, Assumption 3.5, on the worlds and tasks of Appendix E",

@@ -20,8 +20,10 @@ from ...common.figures import statement_figure
 from ..study import COUNTED, EXACT, IDENTITY, PAPER, STUDY
 from ..trials import prompted
 
+claim = STUDY.section(__doc__)
 
-@STUDY.claim(
+
+@claim(
     id="tuning/theorem-d.6",
     title="A prompt relaxes recoverability to the memory values that matter",
     source=f"{PAPER}, Theorem D.6",
@@ -50,7 +52,7 @@ def theorem_d6(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="tuning/theorem-4.6",
     title="The same for one memory cell",
     source=f"{PAPER}, Theorem 4.6",
@@ -62,7 +64,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/position-vector",
     title="The position vector -2 keeps attention off the prompt",
     source=f"{PAPER}, proof of Lemma D.9",
@@ -95,7 +97,7 @@ def position_vector(results: Results) -> Outcome:
     return only_if(right.verdict == "holds", remark, all_of(outcome, numbers=numbers))
 
 
-@STUDY.claim(
+@claim(
     id="tuning/lemma-d.9",
     title="The head attends to every sure position, and to those the prompt makes sure",
     source=f"{PAPER}, Lemma D.9, as its construction has it",
@@ -114,7 +116,7 @@ def lemma_d9(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/lemma-d.9-as-printed",
     title="A head can attend exactly to the positions sure without the prompt",
     source=f"{PAPER}, Lemma D.9",
@@ -153,7 +155,7 @@ def lemma_d9_as_printed(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="tuning/lemma-d.7",
     title="A prompt row is a fake token, with memory",
     source=f"{PAPER}, Lemma D.7",
@@ -171,7 +173,7 @@ STUDY.claim(
     figure=statement_figure("Lemma D.7"),
 )
 
-STUDY.claim(
+claim(
     id="tuning/proposition-d.8",
     title="A stationary start makes the law independent of the time",
     source=f"{PAPER}, Proposition D.8",
@@ -183,7 +185,7 @@ STUDY.claim(
     figure=statement_figure("Proposition D.8"),
 )
 
-STUDY.claim(
+claim(
     id="tuning/claims-d.10-to-d.12",
     title="Keys and values read joint laws after the prompt, which only shrinks supports",
     source=f"{PAPER}, Claim D.10, Proposition D.11 and Claim D.12",
@@ -199,7 +201,7 @@ STUDY.claim(
     figure=statement_figure("Claim D.10"),
 )
 
-STUDY.claim(
+claim(
     id="tuning/claims-d.13-to-d.15",
     title="Values after the prompt",
     source=f"{PAPER}, Lemma D.13, Claims D.14 and D.15",
@@ -217,7 +219,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/stationarity",
     title="Stationarity can be removed by another prompt, and only so",
     source=f"{PAPER}, remark before Assumption 4.4",

@@ -30,6 +30,8 @@ from ..readings import (
 from ..study import PAPER, STUDY
 from ..trials import STATES, TOKENS, trained_left, trained_right
 
+claim = STUDY.section(__doc__)
+
 LEFT, RIGHT = f"{PAPER}, Figure 3 (left)", f"{PAPER}, Figure 3 (right)"
 TV_LIMITS = {8: 0.15, 25: 0.2}
 SAME = "the 95% interval over worlds of the paired difference lies above 0"
@@ -49,7 +51,7 @@ COLUMNS = {
 }
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-prompt-beats-head",
     title="On pretrained models, prompt tuning beats head tuning from 8 states on",
     source=f"{LEFT} and Section 5",
@@ -79,7 +81,7 @@ def prompt_beats_head(results: Results) -> Outcome:
     return all_of(all_above("gain in points", gains), tables=(table,))
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-gain-of-five",
     title="On pretrained models, the gain of a prompt is at least 5 points in every world that leaves room",
     source="reference values for Figure 3 (left) on small models",
@@ -104,7 +106,7 @@ def gain_of_five(results: Results) -> Outcome:
     return all_of(at_least("least gain in points", gains, 5), numbers={"worlds": len(gains)})
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-prompt-beats-best-head",
     title="On pretrained models, prompt tuning beats every linear head",
     source="our own, on the setting of Figure 3 (left)",
@@ -120,7 +122,7 @@ def beats_best(results: Results) -> Outcome:
     return all_above("gain in points", differences(results, "trained_prompt", "trained_best"))
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-prompt-length",
     title="On pretrained models, one prompt row does as well as 20",
     source="our own; on the exact model all lengths are equal (tuning/prompt-length)",
@@ -144,7 +146,7 @@ def prompt_length(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-head-declines",
     title="On pretrained models, head tuning gets worse with the number of states",
     source=LEFT,
@@ -162,7 +164,7 @@ def head_declines(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-close-to-exact",
     title="Small pretrained models come close to the exact conditional at the mask",
     source="reference values for Figure 3 (left) on small models",
@@ -189,7 +191,7 @@ def close(results: Results) -> Outcome:
     return all_of(*parts, numbers=shown)
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-head-beats-majority",
     title="On pretrained models, head tuning beats the majority label at 25 and 30 states",
     source="control for Figure 3 (left)",
@@ -205,7 +207,7 @@ def beats_majority(results: Results) -> Outcome:
     return all_above("head - majority", differences(results, "trained_head", "majority", 25))
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-better-models-better-heads",
     title="The closer a checkpoint is to the exact model, the better the best head on it",
     source="our own; pretraining quality against downstream accuracy",
@@ -245,7 +247,7 @@ def better_models(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-prompt-shifts-the-prior",
     title="What a trained prompt does is mostly a change of the prior of the hidden state",
     source=f"{PAPER}, Lemma C.2, asked of trained models",
@@ -277,7 +279,7 @@ def prior_shift(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-prompt-keeps-what-matters",
     title="A trained prompt moves the posterior to the states that the label depends on",
     source=f"{PAPER}, Theorem 3.6, asked of trained models",
@@ -321,7 +323,7 @@ MEMORY_COLUMNS = {
 }
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-attention",
     title="On pretrained models of worlds with memory an attention head is nearly always right",
     source=RIGHT,
@@ -371,7 +373,7 @@ def near_perfect(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-memory-beats-vanilla",
     title="On pretrained models, worlds with memory are easier than vanilla worlds of the same size",
     source=RIGHT,
