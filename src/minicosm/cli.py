@@ -309,6 +309,10 @@ EXAMPLES = {
     "sample": "minicosm sample hmm --hidden 8 --vocab 10 --count 1000 --out corpus.parquet",
     "sample hmm": "minicosm sample hmm --hidden 8 --vocab 10 --length 128 --count 1000 "
     "--seed 0 --out corpus.parquet",
+    "sample dyck": "minicosm sample dyck --types 2 --depth 4 --laws next --out brackets.parquet",
+    "sample complete-dyck": "minicosm sample complete-dyck --length 32 --out balanced.parquet",
+    "sample ising": "minicosm sample ising --spins 8 --coupling 0.3 --out spins.npz",
+    "sample fertility": "minicosm sample fertility --swap 0.2 --out pairs.jsonl",
     "sample memory-hmm": "minicosm sample memory-hmm --hidden 4 --memory 3 --cells 2 "
     "--out corpus.jsonl",
 }
