@@ -18,6 +18,11 @@ LINES = {
     r"\arg\max_i x_i": "arg maxᵢ xᵢ",
     r"O(\log T)": "O(log T)",
     r"\mathrm{TV}(P,Q) \le 10^{-9}": "TV(P, Q) ≤ 10⁻⁹",
+    r"u(a; b) = P_\perp W_V e": "u(a; b) = P_⟂ W_V e",
+    r"[W; -W]": "[W; −W]",
+    r"\tfrac12 P_y(A)": "(1/2)P_y(A)",
+    r"\frac{q(y)}{\pi^*(y)} \ge \frac{(2j-1)\pi}{2(H-h)}": "q(y)/π*(y) ≥ (2j − 1)π/(2(H − h))",
+    r"\frac{a(b+c) - 1}{\|a\|}": "(a(b + c) − 1)/‖a‖",
     r"\begin{pmatrix} a & b \\ c & d\end{pmatrix}": "(a, b; c, d)",
 }
 
