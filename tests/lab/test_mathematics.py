@@ -50,3 +50,14 @@ def test_prose_with_mathematics_is_escaped_html():
     assert "&lt;script&gt;" in page and "<mo>&#x0003C;</mo>" in page and "<em>em</em>" in page
     assert page.count("<p>") == 2
     assert plain(r"costs \$3 if $x_1 < y$") == "costs $3 if x₁ < y"
+
+
+def test_signs_and_bars_are_set_close():
+    assert mathml("[-1, -2] - 3").count('<mo form="prefix">&#x02212;') == 2
+    assert mathml("a < -1").count('form="prefix"') == 1 and 'form="prefix"' not in mathml("(a) - 1")
+    assert mathml("|a|/b").count('rspace="0.05em"') == 3
+
+
+def test_no_line_begins_with_the_comma_after_a_formula():
+    page = html("if $x$, then ($y$) and $z$ hold")
+    assert page.count('<span class="bound"><math') == 2 and "</math>,</span> then" in page

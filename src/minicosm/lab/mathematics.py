@@ -27,13 +27,22 @@ _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": 
             "_": "\u0304", "‾": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
 
 
+def _tight(found: str) -> str:
+    """No space around bars and strokes, nor after a minus that is a sign."""
+    bars = r'<mo(?: stretchy="false")?>(?=(?:&#x0007C;|&#x0002F;|/)</mo>)'
+    found = re.sub(bars, '<mo stretchy="false" lspace="0.05em" rspace="0.05em">', found)
+    opening = r"(<m[io][^>]*>(?:[(\[;=<>≤≥∈]|&#x000(?:28|5B|7B|2C|3C|3D|3E);|&#x0226[45];)</m[io]>)"
+    space = r"((?:<mspace[^>]*>)?)"
+    return re.sub(opening + space + r"<mo>(?=&#x02212;)", r'\1\2<mo form="prefix">', found)
+
+
 @cache
 def mathml(tex: str) -> str:
     """LaTeX as a MathML element; `ValueError` if it is not understood."""
     from latex2mathml.converter import convert
 
     try:
-        found: str = convert(tex.replace(r"\arg", r"\operatorname{arg}"))
+        found = _tight(convert(tex.replace(r"\arg", r"\operatorname{arg}")))
     except Exception as error:  # the library's exceptions have no class in common
         raise ValueError(f"${tex}$ is not LaTeX that can be typeset ({error!r})") from None
     if unknown := re.search(r"<m[io]>(\\\w*|[{}])", found):
@@ -79,7 +88,8 @@ def inline(text: str) -> Markup:
             made.append(f"<code>{escape(code[1:-1])}</code>")
         if tex:
             made.append(mathml(tex))
-    return Markup("".join(made))
+    bound = r'<span class="bound">\1\2</span>'  # no line begins with a comma
+    return Markup(re.sub(r"(<math .*?</math>)([.,;:!?)\]’”]+)", bound, "".join(made)))
 
 
 def _emphasised(escaped: str) -> str:
