@@ -18,6 +18,12 @@ LINES = {
     r"\arg\max_i x_i": "arg maxᵢ xᵢ",
     r"O(\log T)": "O(log T)",
     r"\mathrm{TV}(P,Q) \le 10^{-9}": "TV(P, Q) ≤ 10⁻⁹",
+    r"u(a; b) = P_\perp W_V e": "u(a; b) = P_⟂ W_V e",
+    r"[W; -W]": "[W; −W]",
+    r"M \sum_{k<y} \sum_i a_i + \|\cdot\|": "M∑_{k<y} ∑ᵢ aᵢ + ‖·‖",
+    r"\tfrac12 P_y(A)": "(1/2)P_y(A)",
+    r"\frac{q(y)}{\pi^*(y)} \ge \frac{(2j-1)\pi}{2(H-h)}": "q(y)/π*(y) ≥ (2j − 1)π/(2(H − h))",
+    r"\frac{a(b+c) - 1}{\|a\|}": "(a(b + c) − 1)/‖a‖",
     r"\begin{pmatrix} a & b \\ c & d\end{pmatrix}": "(a, b; c, d)",
 }
 
@@ -44,3 +50,14 @@ def test_prose_with_mathematics_is_escaped_html():
     assert "&lt;script&gt;" in page and "<mo>&#x0003C;</mo>" in page and "<em>em</em>" in page
     assert page.count("<p>") == 2
     assert plain(r"costs \$3 if $x_1 < y$") == "costs $3 if x₁ < y"
+
+
+def test_signs_and_bars_are_set_close():
+    assert mathml("[-1, -2] - 3").count('<mo form="prefix">&#x02212;') == 2
+    assert mathml("a < -1").count('form="prefix"') == 1 and 'form="prefix"' not in mathml("(a) - 1")
+    assert mathml("|a|/b").count('rspace="0.05em"') == 3
+
+
+def test_no_line_begins_with_the_comma_after_a_formula():
+    page = html("if $x$, then ($y$) and $z$ hold")
+    assert page.count('<span class="bound"><math') == 2 and "</math>,</span> then" in page

@@ -27,27 +27,37 @@ _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": 
             "_": "\u0304", "‾": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
 
 
+def _tight(found: str) -> str:
+    """No space around bars and strokes, nor after a minus that is a sign."""
+    bars = r'<mo(?: stretchy="false")?>(?=(?:&#x0007C;|&#x0002F;|/)</mo>)'
+    found = re.sub(bars, '<mo stretchy="false" lspace="0.05em" rspace="0.05em">', found)
+    opening = r"(<m[io][^>]*>(?:[(\[;=<>≤≥∈]|&#x000(?:28|5B|7B|2C|3C|3D|3E);|&#x0226[45];)</m[io]>)"
+    space = r"((?:<mspace[^>]*>)?)"
+    return re.sub(opening + space + r"<mo>(?=&#x02212;)", r'\1\2<mo form="prefix">', found)
+
+
 @cache
 def mathml(tex: str) -> str:
     """LaTeX as a MathML element; `ValueError` if it is not understood."""
     from latex2mathml.converter import convert
 
     try:
-        found: str = convert(tex.replace(r"\arg", r"\operatorname{arg}"))
+        found = _tight(convert(tex.replace(r"\arg", r"\operatorname{arg}")))
     except Exception as error:  # the library's exceptions have no class in common
         raise ValueError(f"${tex}$ is not LaTeX that can be typeset ({error!r})") from None
     if unknown := re.search(r"<m[io]>(\\\w*|[{}])", found):
         raise ValueError(f"${tex}$ has {unknown[1]}, which is not known here")
     if any(len(fraction) != 2 for fraction in ElementTree.fromstring(found).iter(_NAME + "mfrac")):
         raise ValueError(f"${tex}$ has a fraction of one part")
-    return found
+    return found.replace("<mi>;</mi>", "<mo>;</mo>")  # a separator, with its space
 
 
 @cache
 def unicode(tex: str) -> str:
     """LaTeX as one line of Unicode: `x_{1:t}`, `W⁺`, `½`, `√(n + 1)`."""
     text = re.sub(r"\s+", " ", _text(ElementTree.fromstring(mathml(tex)))).strip()
-    text = re.sub(r"([=<>≤≥∈(,\[] ?)− ", r"\1−", text)  # a sign, not a difference
+    text = re.sub(r"([=<>≤≥∈(,;\[] ?)− ", r"\1−", text)  # a sign, not a difference
+    text = re.sub(r"‖ ([·⋅]) ‖", r"‖\1‖", text)
     return re.sub(r" ([)\],])|([(\[]) ", r"\1\2", text)
 
 
@@ -78,7 +88,8 @@ def inline(text: str) -> Markup:
             made.append(f"<code>{escape(code[1:-1])}</code>")
         if tex:
             made.append(mathml(tex))
-    return Markup("".join(made))
+    bound = r'<span class="bound">\1\2</span>'  # no line begins with a comma
+    return Markup(re.sub(r"(<math .*?</math>)([.,;:!?)\]’”]+)", bound, "".join(made)))
 
 
 def _emphasised(escaped: str) -> str:
@@ -98,11 +109,11 @@ def _text(node: Any) -> str:
         return " "
     if kind == "mo":
         sign = node.text or ""
-        return f" {sign} " if sign in _SPACED else f"{sign} " if sign == "," else sign
+        return f" {sign} " if sign in _SPACED else f"{sign} " if sign in (",", ";") else sign
     if kind in ("mi", "mn", "mtext"):
         return node.text or ""
     if kind == "mfrac":
-        return f"{_grouped(parts[0])}/{_grouped(parts[1])}"
+        return f"{_numerator(parts[0])}/{_grouped(parts[1])}"
     if kind == "msqrt":
         return f"√{_grouped(parts[0])}" if len(parts) == 1 else f"√({_row(parts)})"
     if kind in ("msub", "munder"):
@@ -124,8 +135,14 @@ def _text(node: Any) -> str:
 
 
 def _row(parts: list[Any]) -> str:
-    """Neighbours. A fraction between factors is bracketed; the name of a function is set apart."""
+    """Neighbours. A fraction between factors is bracketed; the name of a function is set apart, and
+    so is what follows a sum, or an index that has neither small letters nor braces."""
+    parts = [part[0] if part.tag == _NAME + "mstyle" and len(part) == 1 else part for part in parts]
     made = [_text(part) for part in parts]
+    for i, after in enumerate(made[1:]):
+        sum_of = len(parts[i]) and parts[i][0].text in ("∑", "∏") and re.match(r"[\w∑∏√]", after)
+        if sum_of or (re.search(r"[_^][^\s{}]$", made[i]) and re.match(r"\w", after)):
+            made[i] += " "
     for i, part in enumerate(parts):
         beside = [made[j] for j in (i - 1, i + 1) if 0 <= j < len(made)]
         if part.tag == _NAME + "mfrac" and part.get("linethickness") == "0":
@@ -144,9 +161,17 @@ def _row(parts: list[Any]) -> str:
     return text[1:].replace(" ", "", 1) if re.match(r" [+−] ", text) else text
 
 
-def _grouped(node: Any) -> str:
+def _numerator(node: Any) -> str:
+    """Bracketed if it has a sign outside of brackets."""
     text = _text(node).strip()
-    return text if len(text) == 1 or re.fullmatch(r"[\w.]+", text) else f"({text})"
+    return f"({text})" if re.search(r" \S+ |/", re.sub(r"\([^()]*\)", "", text)) else text
+
+
+def _grouped(node: Any) -> str:
+    """Bracketed unless it is a name, a number, a norm, or a function of something."""
+    text = _text(node).strip()
+    whole = r".|[\w.]+|‖[^‖]*‖|[^\W\d]\W?\([^()]*\)"
+    return text if re.fullmatch(whole, text) else f"({text})"
 
 
 def _script(node: Any, letters: dict[str, str], mark: str) -> str:

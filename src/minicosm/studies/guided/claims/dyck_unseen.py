@@ -54,6 +54,7 @@ def _removed(results: Results, arm: str, top_p: str) -> Estimate:
         + UNLEARNED
     ),
     trials=brackets,
+    uses=("guided/dyck-linear-verifier",),
     figure=unseen_figure,
     kind="experiment",
 )
@@ -145,6 +146,7 @@ def _where(results: Results) -> Table:
         f"and that of the second above 0.5 (fails: one lies below). {UNLEARNED}"
     ),
     trials=brackets,
+    uses=("guided/dyck-fewer-errors",),
     kind="figure",
 )
 def remaining(results: Results) -> Outcome:
@@ -230,6 +232,7 @@ def diversity(results: Results) -> Outcome:
         + UNLEARNED
     ),
     trials=brackets,
+    uses=("guided/ideal-diversity",),
     kind="experiment",
 )
 def ideal(results: Results) -> Outcome:
@@ -272,6 +275,7 @@ def _trade_off(results: Results) -> Table:
         f"different completions within ±0.7 (fails: one lies below or outside). {UNLEARNED}"
     ),
     trials=brackets,
+    uses=("guided/dyck-generators", "guided/first-leaf-law"),
     figure=trade_off_figure,
     kind="experiment",
 )
