@@ -18,6 +18,10 @@ LINES = {
     r"\arg\max_i x_i": "arg maxᵢ xᵢ",
     r"O(\log T)": "O(log T)",
     r"\mathrm{TV}(P,Q) \le 10^{-9}": "TV(P, Q) ≤ 10⁻⁹",
+    r"(W^\dagger)^\top (\mu \odot p_0), \mathcal{H}^\star, \overline{G}_2": "(W†)ᵀ(μ ⊙ p₀), ℋ*, G\u0304₂",
+    r"u = \mathbb{1}_{S}, \mathbf{0}, K \sim P": "u = 𝟙_S, 𝟎, K ∼ P",
+    r"\tfrac12 \mathbb{E}_{x} \operatorname{Cov}(f)": "(1/2)𝔼ₓ Cov(f)",
+    r"\frac{\Pr(x)}{|S|} \preceq C": "Pr(x)/|S| ⪯ C",
     r"\begin{pmatrix} a & b \\ c & d\end{pmatrix}": "(a, b; c, d)",
 }
 

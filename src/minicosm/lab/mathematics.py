@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -19,12 +20,13 @@ _NAME = "{http://www.w3.org/1998/Math/MathML}"
 _MATH = re.compile(r"(?<!\\)\$([^$]+?)(?<!\\)\$")
 _RAISED = dict(zip("0123456789+-=()nijkmtxyabcdefghloprsuvwzTABDEGHIJKLMNOPRUVW",
                    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱʲᵏᵐᵗˣʸᵃᵇᶜᵈᵉᶠᵍʰˡᵒᵖʳˢᵘᵛʷᶻᵀᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵁⱽᵂ", strict=True))  # fmt: skip
-_RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*"}
+_RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*", "⋆": "*", "†": "†"}
 _LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx",
                     "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))  # fmt: skip
 _LOWERED |= {"−": "₋", ",": ",", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
 _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
-            "_": "\u0304", "‾": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
+            "_": "\u0304", "‾": "\u0304", "―": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
+_DIGITS = {"double-struck": "𝟘", "bold": "𝟎"}  # browsers know no such variant of a number
 
 
 @cache
@@ -36,11 +38,24 @@ def mathml(tex: str) -> str:
         found: str = convert(tex.replace(r"\arg", r"\operatorname{arg}"))
     except Exception as error:  # the library's exceptions have no class in common
         raise ValueError(f"${tex}$ is not LaTeX that can be typeset ({error!r})") from None
+    found = found.replace("<mi>&#x0007E;</mi>", "<mi>∼</mi>")  # no accent
+    found = re.sub(r"<mi>(&#x\w+;|.)</mi>", _relation, found)
+    found = re.sub(r'<mn mathvariant="([\w-]+)">(\d+)</mn>', _digits, found)
     if unknown := re.search(r"<m[io]>(\\\w*|[{}])", found):
         raise ValueError(f"${tex}$ has {unknown[1]}, which is not known here")
     if any(len(fraction) != 2 for fraction in ElementTree.fromstring(found).iter(_NAME + "mfrac")):
         raise ValueError(f"${tex}$ has a fraction of one part")
     return found
+
+
+def _relation(found: re.Match[str]) -> str:
+    """What stands between others is an operator, which gets space around it."""
+    return f"<mo>{found[1]}</mo>" if unescape(found[1]) in _SPACED else found[0]
+
+
+def _digits(found: re.Match[str]) -> str:
+    zero = ord(_DIGITS.get(found[1], "0"))
+    return f"<mn>{''.join(chr(zero + int(digit)) for digit in found[2])}</mn>"
 
 
 @cache
@@ -88,7 +103,7 @@ def _emphasised(escaped: str) -> str:
 
 # -- MathML as one line ------------------------------------------------------------------------
 
-_SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺")
+_SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺⊙")
 
 
 def _text(node: Any) -> str:
@@ -125,6 +140,7 @@ def _text(node: Any) -> str:
 
 def _row(parts: list[Any]) -> str:
     """Neighbours. A fraction between factors is bracketed; the name of a function is set apart."""
+    parts = [part[0] if part.tag == _NAME + "mstyle" and len(part) == 1 else part for part in parts]
     made = [_text(part) for part in parts]
     for i, part in enumerate(parts):
         beside = [made[j] for j in (i - 1, i + 1) if 0 <= j < len(made)]
@@ -139,14 +155,15 @@ def _row(parts: list[Any]) -> str:
             after = made[i + 1] if i + 1 < len(made) else ""
             before = made[i - 1] if i else ""
             space = "" if not after or after[0] in " ([{," else " "
-            made[i] = (" " if re.search(r"[\w)\]]$", before) else "") + made[i] + space
+            made[i] = (" " if re.search(r"[\w)\]}∇]$", before) else "") + made[i] + space
     text = "".join(made)
     return text[1:].replace(" ", "", 1) if re.match(r" [+−] ", text) else text
 
 
 def _grouped(node: Any) -> str:
     text = _text(node).strip()
-    return text if len(text) == 1 or re.fullmatch(r"[\w.]+", text) else f"({text})"
+    simple = r"[\w.]+(\([^()]*\))?|\|\w+\|"  # 2c, Pr(x), |S|
+    return text if len(text) == 1 or re.fullmatch(simple, text) else f"({text})"
 
 
 def _script(node: Any, letters: dict[str, str], mark: str) -> str:
