@@ -45,7 +45,7 @@ def mathml(tex: str) -> str:
         raise ValueError(f"${tex}$ has {unknown[1]}, which is not known here")
     if any(len(fraction) != 2 for fraction in ElementTree.fromstring(found).iter(_NAME + "mfrac")):
         raise ValueError(f"${tex}$ has a fraction of one part")
-    return found
+    return found.replace("<mi>;</mi>", "<mo>;</mo>")  # a separator, with its space
 
 
 def _relation(found: re.Match[str]) -> str:
@@ -62,7 +62,7 @@ def _digits(found: re.Match[str]) -> str:
 def unicode(tex: str) -> str:
     """LaTeX as one line of Unicode: `x_{1:t}`, `W⁺`, `½`, `√(n + 1)`."""
     text = re.sub(r"\s+", " ", _text(ElementTree.fromstring(mathml(tex)))).strip()
-    text = re.sub(r"([=<>≤≥∈(,\[] ?)− ", r"\1−", text)  # a sign, not a difference
+    text = re.sub(r"([=<>≤≥∈(,;\[] ?)− ", r"\1−", text)  # a sign, not a difference
     return re.sub(r" ([)\],])|([(\[]) ", r"\1\2", text)
 
 
@@ -113,11 +113,11 @@ def _text(node: Any) -> str:
         return " "
     if kind == "mo":
         sign = node.text or ""
-        return f" {sign} " if sign in _SPACED else f"{sign} " if sign == "," else sign
+        return f" {sign} " if sign in _SPACED else f"{sign} " if sign in (",", ";") else sign
     if kind in ("mi", "mn", "mtext"):
         return node.text or ""
     if kind == "mfrac":
-        return f"{_grouped(parts[0])}/{_grouped(parts[1])}"
+        return f"{_numerator(parts[0])}/{_grouped(parts[1])}"
     if kind == "msqrt":
         return f"√{_grouped(parts[0])}" if len(parts) == 1 else f"√({_row(parts)})"
     if kind in ("msub", "munder"):
@@ -139,9 +139,13 @@ def _text(node: Any) -> str:
 
 
 def _row(parts: list[Any]) -> str:
-    """Neighbours. A fraction between factors is bracketed; the name of a function is set apart."""
+    """Neighbours. A fraction between factors is bracketed; the name of a function is set apart, and
+    so is what follows an index that has neither small letters nor braces."""
     parts = [part[0] if part.tag == _NAME + "mstyle" and len(part) == 1 else part for part in parts]
     made = [_text(part) for part in parts]
+    for i, after in enumerate(made[1:]):
+        if re.search(r"[_^][^\s{}]$", made[i]) and re.match(r"\w", after):
+            made[i] += " "
     for i, part in enumerate(parts):
         beside = [made[j] for j in (i - 1, i + 1) if 0 <= j < len(made)]
         if part.tag == _NAME + "mfrac" and part.get("linethickness") == "0":
@@ -160,10 +164,17 @@ def _row(parts: list[Any]) -> str:
     return text[1:].replace(" ", "", 1) if re.match(r" [+−] ", text) else text
 
 
-def _grouped(node: Any) -> str:
+def _numerator(node: Any) -> str:
+    """Bracketed if it has a sign outside of brackets."""
     text = _text(node).strip()
-    simple = r"[\w.]+(\([^()]*\))?|\|\w+\|"  # 2c, Pr(x), |S|
-    return text if len(text) == 1 or re.fullmatch(simple, text) else f"({text})"
+    return f"({text})" if re.search(r" \S+ |/", re.sub(r"\([^()]*\)", "", text)) else text
+
+
+def _grouped(node: Any) -> str:
+    """Bracketed unless it is a name, a number, a norm, or a function of something."""
+    text = _text(node).strip()
+    whole = r".|[\w.]+|‖[^‖]*‖[₀-₉]?|\|[^|\s]+\||(Pr|[^\W\d]\W?)\([^()]*\)"
+    return text if re.fullmatch(whole, text) else f"({text})"
 
 
 def _script(node: Any, letters: dict[str, str], mark: str) -> str:
