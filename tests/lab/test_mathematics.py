@@ -9,7 +9,7 @@ from minicosm.lab.mathematics import html, mathml, plain, unicode
 LINES = {
     r"P[H_0 = h \mid x_{1:t}]": "P[H₀ = h ∣ x_{1:t}]",
     r"\|W^\top \mu\|_\infty \le \frac{1}{2}\sqrt{n+1}": "‖Wᵀμ‖_∞ ≤ (1/2)√(n + 1)",
-    r"\hat p_i \in \mathcal{V}^{t+1}": "p̂ᵢ ∈ 𝒱ᵗ⁺¹",
+    r"\hat p_{0,i} \in \mathcal{V}^{t+1}": "p̂_{0,i} ∈ 𝒱ᵗ⁺¹",
     r"\sum_{k=1}^{D} \binom{n}{k}": "∑ₖ₌₁ᴰ(n over k)",
     r"\mu^\top \Pr[H_0 \mid X_{1:t}=x] \ge 0": "μᵀ Pr[H₀ ∣ X_{1:t} = x] ≥ 0",
     r"\operatorname{KL}(p \,\|\, q)": "KL(p ‖ q)",

@@ -23,7 +23,7 @@ _RAISED = dict(zip("0123456789+-=()nijkmtxyabcdefghloprsuvwzTABDEGHIJKLMNOPRUVW"
 _RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*", "⋆": "*", "†": "†"}
 _LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx",
                     "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))  # fmt: skip
-_LOWERED |= {"−": "₋", ",": ",", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
+_LOWERED |= {"−": "₋", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
 _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
             "_": "\u0304", "‾": "\u0304", "―": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
 _DIGITS = {"double-struck": "𝟘", "bold": "𝟎"}  # browsers know no such variant of a number
