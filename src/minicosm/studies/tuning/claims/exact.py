@@ -158,7 +158,7 @@ def reference(results: Results) -> Outcome:
 
 @claim(
     id="tuning/constructed-head",
-    title="Where $W$ is well conditioned the head of Theorem 3.3 makes no mistake",
+    title="Where W is well conditioned the head of Theorem 3.3 makes no mistake",
     source=f"{PAPER}, Theorem 3.3, on the worlds of Appendix E",
     statement=(
         r"In worlds of the simulations with $\operatorname{cond}(W) < 10^6$ the constructed head is right on "
