@@ -20,6 +20,7 @@ LINES = {
     r"\mathrm{TV}(P,Q) \le 10^{-9}": "TV(P, Q) ≤ 10⁻⁹",
     r"u(a; b) = P_\perp W_V e": "u(a; b) = P_⟂ W_V e",
     r"[W; -W]": "[W; −W]",
+    r"M \sum_{k<y} \sum_i a_i + \|\cdot\|_{1,2}": "M∑_{k<y} ∑ᵢ aᵢ + ‖·‖₁,₂",
     r"\tfrac12 P_y(A)": "(1/2)P_y(A)",
     r"\frac{q(y)}{\pi^*(y)} \ge \frac{(2j-1)\pi}{2(H-h)}": "q(y)/π*(y) ≥ (2j − 1)π/(2(H − h))",
     r"\frac{a(b+c) - 1}{\|a\|}": "(a(b + c) − 1)/‖a‖",

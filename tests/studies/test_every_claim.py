@@ -162,7 +162,7 @@ def test_imports_go_through_front_doors():
 @by_study
 def test_every_claim_can_be_typeset_and_stands_on_claims_that_exist(study):
     for claim in study.claims:
-        texts = [claim.title, claim.statement, claim.criterion, claim.section]
+        texts = [claim.title, claim.source, claim.statement, claim.criterion, claim.section]
         texts += [claim.erratum.text] if claim.erratum else []
         for text in texts:
             assert inline(text) and "$" not in plain(text), claim.id

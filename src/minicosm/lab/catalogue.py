@@ -204,7 +204,7 @@ def print_claim(
         return
     console = Console(highlight=False)
     console.print(f"[bold]{escape(claim.id)}[/]  {escape(plain(claim.title))}")
-    console.print(f"{claim.kind} · {escape(claim.source)}\n", style="dim")
+    console.print(f"{claim.kind} · {escape(plain(claim.source))}\n", style="dim")
     console.print(f"{plain(claim.statement)}\n", markup=False)
     console.print(f"Decided by: {plain(claim.criterion)}", markup=False)
     console.print(f"Registered: {claim.expected}\n")

@@ -63,6 +63,7 @@ def unicode(tex: str) -> str:
     """LaTeX as one line of Unicode: `x_{1:t}`, `W⁺`, `½`, `√(n + 1)`."""
     text = re.sub(r"\s+", " ", _text(ElementTree.fromstring(mathml(tex)))).strip()
     text = re.sub(r"([=<>≤≥∈(,;\[] ?)− ", r"\1−", text)  # a sign, not a difference
+    text = re.sub(r"‖ ([·⋅]) ‖", r"‖\1‖", text)
     return re.sub(r" ([)\],])|([(\[]) ", r"\1\2", text)
 
 
@@ -140,11 +141,12 @@ def _text(node: Any) -> str:
 
 def _row(parts: list[Any]) -> str:
     """Neighbours. A fraction between factors is bracketed; the name of a function is set apart, and
-    so is what follows an index that has neither small letters nor braces."""
+    so is what follows a sum, or an index that has neither small letters nor braces."""
     parts = [part[0] if part.tag == _NAME + "mstyle" and len(part) == 1 else part for part in parts]
     made = [_text(part) for part in parts]
     for i, after in enumerate(made[1:]):
-        if re.search(r"[_^][^\s{}]$", made[i]) and re.match(r"\w", after):
+        sum_of = len(parts[i]) and parts[i][0].text in ("∑", "∏") and re.match(r"[\w∑∏√]", after)
+        if sum_of or (re.search(r"[_^][^\s{}]$", made[i]) and re.match(r"\w", after)):
             made[i] += " "
     for i, part in enumerate(parts):
         beside = [made[j] for j in (i - 1, i + 1) if 0 <= j < len(made)]
