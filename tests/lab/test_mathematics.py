@@ -1,5 +1,6 @@
 """Mathematics in prose: MathML for pages, Unicode for terminals, a sentence for what is no LaTeX."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -20,7 +21,7 @@ LINES = {
     r"\mathrm{TV}(P,Q) \le 10^{-9}": "TV(P, Q) ≤ 10⁻⁹",
     r"u(a; b) = P_\perp W_V e": "u(a; b) = P_⟂ W_V e",
     r"[W; -W]": "[W; −W]",
-    r"M \sum_{k<y} \sum_i a_i + \|\cdot\|_{1,2}": "M∑_{k<y} ∑ᵢ aᵢ + ‖·‖₁,₂",
+    r"M \sum_{k<y} \sum_i a_i + \|\cdot\|_{1,2}": "M∑_{k<y} ∑ᵢ aᵢ + ‖·‖_{1,2}",
     r"\tfrac12 P_y(A)": "(1/2)P_y(A)",
     r"\frac{q(y)}{\pi^*(y)} \ge \frac{(2j-1)\pi}{2(H-h)}": "q(y)/π*(y) ≥ (2j − 1)π/(2(H − h))",
     r"\frac{a(b+c) - 1}{\|a\|}": "(a(b + c) − 1)/‖a‖",
@@ -51,6 +52,24 @@ def test_what_is_no_latex_is_a_sentence(tex):
 def test_prose_with_mathematics_is_escaped_html():
     page = html("a **b** `x$y` costs \\$3 & <script> $x<y$ *em*\n\nnext")
     assert "<strong>b</strong>" in page and "<code>x$y</code>" in page and "costs $3 &amp;" in page
-    assert "&lt;script&gt;" in page and "<mo>&#x0003C;</mo>" in page and "<em>em</em>" in page
+    assert "&lt;script&gt;" in page and "<mo>&lt;</mo>" in page and "<em>em</em>" in page
     assert page.count("<p>") == 2
     assert plain(r"costs \$3 if $x_1 < y$") == "costs $3 if x₁ < y"
+
+
+def test_names_of_functions_are_set_apart_from_letters_but_not_from_brackets():
+    assert '<mo lspace="0" rspace="0.167em">log</mo><mi>n</mi>' in mathml(r"\log n")
+    assert '<mo lspace="0.167em" rspace="0">exp</mo>' in mathml(r"2 \exp(n)")
+    assert "<mi>·</mi>" in mathml(r"f(\cdot)") and "<mo>·</mo>" in mathml(r"a \cdot b")
+    assert "<mi>⋆</mi>" in mathml(r"x^\star") and "<mo>⪯</mo>" in mathml(r"A \preceq B")
+
+
+def test_a_line_does_not_end_between_mathematics_and_what_stands_close_to_it():
+    page = html("the $k$-Gibbs sampler ($x$ in $y$).")
+    assert re.findall(
+        r'<span class="near">(.*?)</span>', re.sub(r"<math.*?</math>", "M", page)
+    ) == [
+        "M-Gibbs",
+        "(M",
+        "M).",
+    ]

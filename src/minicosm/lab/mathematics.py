@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from html import unescape
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -27,6 +26,10 @@ _LOWERED |= {"−": "₋", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
 _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
             "_": "\u0304", "‾": "\u0304", "―": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
 _DIGITS = {"double-struck": "𝟘", "bold": "𝟎"}  # browsers know no such variant of a number
+_CONSTANTS = set("∅∞⊤⊥⋆*∗∂∇∀∃")
+_FUNCTION = re.compile("[A-Za-z]{2,}")
+_SCRIPTED = {_NAME + kind for kind in ("msub", "msup", "msubsup", "munder", "mover", "munderover")}
+_THIN = "0.167em"
 
 
 @cache
@@ -38,24 +41,45 @@ def mathml(tex: str) -> str:
         found: str = convert(tex.replace(r"\arg", r"\operatorname{arg}"))
     except Exception as error:  # the library's exceptions have no class in common
         raise ValueError(f"${tex}$ is not LaTeX that can be typeset ({error!r})") from None
-    found = found.replace("<mi>&#x0007E;</mi>", "<mi>∼</mi>")  # no accent
-    found = re.sub(r"<mi>(&#x\w+;|.)</mi>", _relation, found)
-    found = re.sub(r'<mn mathvariant="([\w-]+)">(\d+)</mn>', _digits, found)
     if unknown := re.search(r"<m[io]>(\\\w*|[{}])", found):
         raise ValueError(f"${tex}$ has {unknown[1]}, which is not known here")
-    if any(len(fraction) != 2 for fraction in ElementTree.fromstring(found).iter(_NAME + "mfrac")):
+    root = ElementTree.fromstring(found)
+    if any(len(fraction) != 2 for fraction in root.iter(_NAME + "mfrac")):
         raise ValueError(f"${tex}$ has a fraction of one part")
-    return found.replace("<mi>;</mi>", "<mo>;</mo>")  # a separator, with its space
+    for node in root.iter():
+        _set_kind(node)
+    for node in root.iter():
+        _set_spaces(list(node))
+    return ElementTree.tostring(root, "unicode").replace("ns0:", "").replace("xmlns:ns0", "xmlns")
 
 
-def _relation(found: re.Match[str]) -> str:
-    """What stands between others is an operator, which gets space around it."""
-    return f"<mo>{found[1]}</mo>" if unescape(found[1]) in _SPACED else found[0]
+def _set_kind(node: Any) -> None:
+    """Relations and separators are operators, which have space around them; constants are not."""
+    if node.tag == _NAME + "mi" and node.text == "~":
+        node.text = "∼"  # \sim
+    if node.tag == _NAME + "mi" and node.text and node.text in _SPACED | {";"}:
+        node.tag = _NAME + "mo"
+    elif node.tag == _NAME + "mo" and node.text and node.text in _CONSTANTS:
+        node.tag = _NAME + "mi"
+    elif node.tag == _NAME + "mn" and (zero := _DIGITS.get(node.attrib.pop("mathvariant", ""))):
+        node.text = "".join(chr(ord(zero) + int(digit)) for digit in node.text)
 
 
-def _digits(found: re.Match[str]) -> str:
-    zero = ord(_DIGITS.get(found[1], "0"))
-    return f"<mn>{''.join(chr(zero + int(digit)) for digit in found[2])}</mn>"
+def _set_spaces(row: list[Any]) -> None:
+    """A thin space around the names of functions, but none before a bracket or after an operator."""
+    for before, node, after in zip([None, *row], row, [*row[1:], None], strict=False):
+        core = node[0] if node.tag in _SCRIPTED else node
+        if core.text == "·" and before is not None and before.text in ("(", "[", "‖"):
+            core.tag = _NAME + "mi"  # a place for an argument, not a product
+        if core.tag not in (_NAME + "mi", _NAME + "mo") or not _FUNCTION.fullmatch(core.text or ""):
+            continue
+        core.tag = _NAME + "mo"
+        left = before is not None and (
+            before.tag not in (_NAME + "mo", _NAME + "mspace") or before.text in (")", "]")
+        )
+        right = after is not None and after.text not in ("(", "[", ")", "]", ",")
+        core.set("lspace", _THIN if left else "0")
+        core.set("rspace", _THIN if right else "0")
 
 
 @cache
@@ -84,16 +108,21 @@ def inline(text: str) -> Markup:
     """One paragraph as safe HTML, without the element around it."""
     from markupsafe import Markup, escape
 
-    pieces = re.split(r"(`[^`]+`)|(?<!\\)\$([^$]+?)(?<!\\)\$", text)
+    pieces = re.split(r"(`[^`]+`)|([(\w-]*)(?<!\\)\$([^$]+?)(?<!\\)\$([\w.,;:!?)-]*)", text)
     made = []
-    for words, code, tex in zip(
-        pieces[::3], [*pieces[1::3], None], [*pieces[2::3], None], strict=True
+    for words, code, before, tex, after in zip(
+        pieces[::5], *([*pieces[i::5], None] for i in range(1, 5)), strict=True
     ):
         made.append(_emphasised(str(escape(words)).replace(r"\$", "$")))
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
-        if tex:
-            made.append(mathml(tex))
+        if tex:  # a line does not end between mathematics and what stands close to it
+            near = escape(before), escape(after)
+            made.append(
+                mathml(tex)
+                if not any(near)
+                else f'<span class="near">{near[0]}{mathml(tex)}{near[1]}</span>'
+            )
     return Markup("".join(made))
 
 
