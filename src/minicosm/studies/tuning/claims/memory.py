@@ -28,7 +28,7 @@ claim = STUDY.section(__doc__)
     source=f"{PAPER}, Theorem 4.3",
     statement=(
         "Under Assumptions 4.2 and 3.2 there is an attention head whose output on every "
-        r"$x \in \mathcal{R}$ is $\frac{1}{|\hat{\mathcal{I}}|} \sum_{i \in \hat{\mathcal{I}}} G_i(x)[x_i] "
+        r"$x \in \mathcal{R}$ is $\operatorname{mean}_{i \in \hat{\mathcal{I}}} G_i(x)[x_i] "
         r"\, \mu^\top P[M_{j^\star} \mid x]$, where $\hat{\mathcal{I}}$ are the positions $i$ at which "
         r"$\operatorname{supp} P[H_i \mid x_{-i}]$ lies in $\mathcal{H}^\star$; so it gives the label of "
         r"every $x \in \mathcal{R}$."

@@ -30,7 +30,7 @@ claim = STUDY.section(__doc__)
     statement=(
         r"Under Assumptions D.5 and 4.4 the prompt $u = \mathbb{1}(m_{j^\star} \in "
         r"\operatorname{supp}(\mu))$ and an attention head give, for every $x \in \mathcal{R}$ that leaves "
-        r"$\operatorname{supp}(\mu)$ possible, $\frac{1}{|\mathcal{I}|} \sum_{i \in \mathcal{I}} G_i[x_i] "
+        r"$\operatorname{supp}(\mu)$ possible, $\operatorname{mean}_{i \in \mathcal{I}} G_i[x_i] "
         r"\, \frac{\mu^\top P[M_{j^\star} \mid x]}{\Pr(M_{j^\star} \in \operatorname{supp}(\mu) \mid x)}$, "
         r"and 0 where $x$ rules $\operatorname{supp}(\mu)$ out. The prompt's own position is kept out by a "
         "position vector that outweighs every key. The identity holds on the larger set of $x$ for which "
