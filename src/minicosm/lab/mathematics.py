@@ -19,12 +19,17 @@ _NAME = "{http://www.w3.org/1998/Math/MathML}"
 _MATH = re.compile(r"(?<!\\)\$([^$]+?)(?<!\\)\$")
 _RAISED = dict(zip("0123456789+-=()nijkmtxyabcdefghloprsuvwzTABDEGHIJKLMNOPRUVW",
                    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱʲᵏᵐᵗˣʸᵃᵇᶜᵈᵉᶠᵍʰˡᵒᵖʳˢᵘᵛʷᶻᵀᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵁⱽᵂ", strict=True))  # fmt: skip
-_RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*"}
+_RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*", "⋆": "*", "†": "†"}
 _LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx",
                     "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))  # fmt: skip
-_LOWERED |= {"−": "₋", ",": ",", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
+_LOWERED |= {"−": "₋", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
 _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
-            "_": "\u0304", "‾": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
+            "_": "\u0304", "‾": "\u0304", "―": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
+_DIGITS = {"double-struck": "𝟘", "bold": "𝟎"}  # browsers know no such variant of a number
+_CONSTANTS = set("∅∞⊤⊥⋆*∗∂∇∀∃")
+_FUNCTION = re.compile("[A-Za-z]{2,}")
+_SCRIPTED = {_NAME + kind for kind in ("msub", "msup", "msubsup", "munder", "mover", "munderover")}
+_THIN = "0.167em"
 
 
 def _tight(found: str) -> str:
@@ -47,9 +52,43 @@ def mathml(tex: str) -> str:
         raise ValueError(f"${tex}$ is not LaTeX that can be typeset ({error!r})") from None
     if unknown := re.search(r"<m[io]>(\\\w*|[{}])", found):
         raise ValueError(f"${tex}$ has {unknown[1]}, which is not known here")
-    if any(len(fraction) != 2 for fraction in ElementTree.fromstring(found).iter(_NAME + "mfrac")):
+    root = ElementTree.fromstring(found)
+    if any(len(fraction) != 2 for fraction in root.iter(_NAME + "mfrac")):
         raise ValueError(f"${tex}$ has a fraction of one part")
-    return found.replace("<mi>;</mi>", "<mo>;</mo>")  # a separator, with its space
+    for node in root.iter():
+        _set_kind(node)
+    for node in root.iter():
+        _set_spaces(list(node))
+    return ElementTree.tostring(root, "unicode").replace("ns0:", "").replace("xmlns:ns0", "xmlns")
+
+
+def _set_kind(node: Any) -> None:
+    """Relations and separators are operators, which have space around them; constants are not."""
+    if node.tag == _NAME + "mi" and node.text == "~":
+        node.text = "∼"  # \sim
+    if node.tag == _NAME + "mi" and node.text and node.text in _SPACED | {";"}:
+        node.tag = _NAME + "mo"
+    elif node.tag == _NAME + "mo" and node.text and node.text in _CONSTANTS:
+        node.tag = _NAME + "mi"
+    elif node.tag == _NAME + "mn" and (zero := _DIGITS.get(node.attrib.pop("mathvariant", ""))):
+        node.text = "".join(chr(ord(zero) + int(digit)) for digit in node.text)
+
+
+def _set_spaces(row: list[Any]) -> None:
+    """A thin space around the names of functions, but none before a bracket or after an operator."""
+    for before, node, after in zip([None, *row], row, [*row[1:], None], strict=False):
+        core = node[0] if node.tag in _SCRIPTED else node
+        if core.text == "·" and before is not None and before.text in ("(", "[", "‖"):
+            core.tag = _NAME + "mi"  # a place for an argument, not a product
+        if core.tag not in (_NAME + "mi", _NAME + "mo") or not _FUNCTION.fullmatch(core.text or ""):
+            continue
+        core.tag = _NAME + "mo"
+        left = before is not None and (
+            before.tag not in (_NAME + "mo", _NAME + "mspace") or before.text in (")", "]")
+        )
+        right = after is not None and after.text not in ("(", "[", ")", "]", ",")
+        core.set("lspace", _THIN if left else "0")
+        core.set("rspace", _THIN if right else "0")
 
 
 @cache
@@ -78,18 +117,22 @@ def inline(text: str) -> Markup:
     """One paragraph as safe HTML, without the element around it."""
     from markupsafe import Markup, escape
 
-    pieces = re.split(r"(`[^`]+`)|(?<!\\)\$([^$]+?)(?<!\\)\$", text)
+    pieces = re.split(r"(`[^`]+`)|([(\w-]*)(?<!\\)\$([^$]+?)(?<!\\)\$([\w.,;:!?)-]*)", text)
     made = []
-    for words, code, tex in zip(
-        pieces[::3], [*pieces[1::3], None], [*pieces[2::3], None], strict=True
+    for words, code, before, tex, after in zip(
+        pieces[::5], *([*pieces[i::5], None] for i in range(1, 5)), strict=True
     ):
         made.append(_emphasised(str(escape(words)).replace(r"\$", "$")))
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
-        if tex:
-            made.append(mathml(tex))
-    bound = r'<span class="bound">\1\2</span>'  # no line begins with a comma
-    return Markup(re.sub(r"(<math .*?</math>)([.,;:!?)\]’”]+)", bound, "".join(made)))
+        if tex:  # a line does not end between mathematics and what stands close to it
+            near = escape(before), escape(after)
+            made.append(
+                mathml(tex)
+                if not any(near)
+                else f'<span class="near">{near[0]}{mathml(tex)}{near[1]}</span>'
+            )
+    return Markup("".join(made))
 
 
 def _emphasised(escaped: str) -> str:
@@ -99,7 +142,7 @@ def _emphasised(escaped: str) -> str:
 
 # -- MathML as one line ------------------------------------------------------------------------
 
-_SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺")
+_SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺⊙")
 
 
 def _text(node: Any) -> str:
@@ -156,7 +199,7 @@ def _row(parts: list[Any]) -> str:
             after = made[i + 1] if i + 1 < len(made) else ""
             before = made[i - 1] if i else ""
             space = "" if not after or after[0] in " ([{," else " "
-            made[i] = (" " if re.search(r"[\w)\]]$", before) else "") + made[i] + space
+            made[i] = (" " if re.search(r"[\w)\]}∇]$", before) else "") + made[i] + space
     text = "".join(made)
     return text[1:].replace(" ", "", 1) if re.match(r" [+−] ", text) else text
 
@@ -170,7 +213,7 @@ def _numerator(node: Any) -> str:
 def _grouped(node: Any) -> str:
     """Bracketed unless it is a name, a number, a norm, or a function of something."""
     text = _text(node).strip()
-    whole = r".|[\w.]+|‖[^‖]*‖|[^\W\d]\W?\([^()]*\)"
+    whole = r".|[\w.]+|‖[^‖]*‖[₀-₉]?|\|[^|\s]+\||(Pr|[^\W\d]\W?)\([^()]*\)"
     return text if re.fullmatch(whole, text) else f"({text})"
 
 
