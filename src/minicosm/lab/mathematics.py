@@ -126,12 +126,8 @@ def inline(text: str) -> Markup:
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
         if tex:  # a line does not end between mathematics and what stands close to it
-            near = escape(before), escape(after)
-            made.append(
-                mathml(tex)
-                if not any(near)
-                else f'<span class="near">{near[0]}{mathml(tex)}{near[1]}</span>'
-            )
+            near = f"{escape(before)}{mathml(tex)}{escape(after)}"
+            made.append(f'<span class="near">{near}</span>')
     return Markup("".join(made))
 
 
