@@ -6,9 +6,8 @@ BIN := $(VENV)/bin
 
 .PHONY: lab test test-long test-extras smoke check docs bench clean
 
-lab: $(VENV)/.lab  ## check the tuning study and write the lab book
-	@$(BIN)/minicosm check tuning --profile $(PROFILE) --jobs 2 || [ $$? -eq 1 ]
-	@$(BIN)/minicosm report tuning --profile $(PROFILE)
+lab: $(VENV)/.lab  ## the tour: main findings of every study, and the lab book
+	@$(BIN)/minicosm tour
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -1,4 +1,4 @@
-"""The command line: `minicosm list | show | check | audit | report | sample | reproduce | keep |
+"""The command line: `minicosm tour | list | show | check | audit | report | sample | reproduce | keep |
 completion`.
 
 Exit code 0: all requested claims came out as registered; 1: one did not, or an audit found something;
@@ -20,10 +20,11 @@ from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
 from minicosm import __version__
 from minicosm.arguments import Json, Profile, Studies
+from minicosm.compiling import prepare
 from minicosm.corpora import Sample, require_seed
 from minicosm.lab.claims import LabError
 from minicosm.lab.executors import ExecutorName
-from minicosm.publishing import Keep, Report, Reproduce
+from minicosm.publishing import Keep, Report, Reproduce, Tour
 
 
 @dataclass
@@ -119,14 +120,9 @@ class Check:
 
         require_seed(self.seed)
         store = Store(home())
-        # Compiled programs are kept as well: compiling a Transformer's step takes 10 s or more. This is
-        # said before a study file of the user's is read, which may import JAX.
-        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(store.path.absolute() / "compiled"))
-        # XLA's own caches would put the store's path into the key of every program, so that a store
-        # that was moved had to compile them all again.
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES", "none")
-        if self.profile == "smoke":  # nearly all of its time goes into compiling
-            _compile_quickly()
+        prepare(
+            store, self.profile
+        )  # before a study file of the user's is read, which may import JAX
         selection = select(STUDIES, self.names)
         try:
             checked = check(
@@ -216,7 +212,8 @@ complete -o default -F _minicosm minicosm"""
 
 
 Command = (
-    Annotated[List, subcommand("list")]
+    Annotated[Tour, subcommand("tour")]
+    | Annotated[List, subcommand("list")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Check, subcommand("check")]
     | Annotated[Audit, subcommand("audit")]
@@ -229,6 +226,7 @@ Command = (
 
 EXAMPLES = {
     "": "minicosm check --profile smoke && minicosm report --profile smoke --open",
+    "tour": "minicosm tour --open",
     "list": "minicosm list tuning",
     "show": "minicosm show tuning/theorem-3.3",
     "check": "minicosm check hot_worlds.py --profile smoke --set worlds=3 --set length=32\n"
@@ -291,18 +289,6 @@ def _run(words: list[str]) -> int:
                 print(f"example: {example}")
         raise
     return command.run()
-
-
-def _compile_quickly() -> None:
-    """Let JAX, which is not imported yet, compile in a third of the time programs that run slower."""
-    from importlib.metadata import version
-
-    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-    if version("jaxlib").startswith(
-        "0.10."
-    ):  # XLA ends the process at a flag that it does not know
-        flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {flags}".strip()
 
 
 def _terminated(number: int, frame: Any) -> None:

@@ -1,4 +1,4 @@
-"""The commands `minicosm report`, `reproduce` and `keep`: the lab book and reference results."""
+"""The commands `minicosm tour`, `report`, `reproduce` and `keep`: the lab book and reference results."""
 
 from __future__ import annotations
 
@@ -9,8 +9,44 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from minicosm.arguments import Profile, Studies
+from minicosm.compiling import prepare
 from minicosm.corpora import require_seed
 from minicosm.lab.claims import LabError
+
+
+@dataclass
+class Tour:
+    """Show the main findings of every study: the exact ones computed now, the others from full runs.
+
+    It takes a few minutes and ends with the lab book.
+    """
+
+    studies: Studies = ()
+    jobs: Annotated[int, arg(help="Trials at once.")] = 2
+    open: Annotated[bool, arg(help="Open the lab book in the browser.")] = False
+
+    def run(self) -> int:
+        from rich.console import Console
+
+        from minicosm.lab.catalogue import select_studies
+        from minicosm.lab.display import Display
+        from minicosm.lab.reference import Reference
+        from minicosm.lab.report import write_report
+        from minicosm.lab.store import Store, home
+        from minicosm.lab.tour import PROFILE, print_tour, tour
+        from minicosm.studies import STUDIES
+
+        store = Store(home())
+        prepare(store, PROFILE)
+        studies = select_studies(STUDIES, self.studies)
+        stops = tour(studies, store, Reference(), self.jobs, Display())
+        print_tour(Console(highlight=False), stops)
+        page = write_report(store, studies, PROFILE, store.path / "lab-book")
+        print(f"The lab book: {page}")
+        if self.open:
+            _open(page)
+        failed = [stop.checked for stop in stops if stop.checked and stop.checked.error]
+        return 3 if failed else 0
 
 
 @dataclass
@@ -41,11 +77,15 @@ class Report:
         page = write_report(store, select_studies(STUDIES, self.studies), self.profile, out)
         print(page)
         if self.open:
-            import webbrowser
-
-            if not webbrowser.open(page.resolve().as_uri()):
-                raise LabError(f"no browser was found; open {page.resolve()} in one.")
+            _open(page)
         return 0
+
+
+def _open(page: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        raise LabError(f"no browser was found; open {page.resolve()} in one.")
 
 
 @dataclass
@@ -73,9 +113,10 @@ class Reproduce:
 
         if self.seed is not None:
             require_seed(self.seed)
-        selection = select(STUDIES, self.names)
+        store = Store(home())
+        prepare(store, "laptop")
         again = reproduce(
-            selection, Reference(), Store(home()), self.seed, self.jobs, display=Display()
+            select(STUDIES, self.names), Reference(), store, self.seed, self.jobs, display=Display()
         )
         return print_agreement(Console(highlight=False), again)
 

@@ -27,6 +27,7 @@ STUDY = Study(
         "parallel/exact-stutter",
         "parallel/near-token-by-token",
     ),
+    live=("parallel/figure-4.2", "parallel/figure-4.3"),
     misprints=(
         "Definition 4.1.1: the Fisher information is printed as the covariance of the gradient of "
         r"$p_\theta$; it is that of the gradient of $\log p_\theta$.",
