@@ -61,3 +61,12 @@ def test_signs_and_bars_are_set_close():
 def test_no_line_begins_with_the_comma_after_a_formula():
     page = html("if $x$, then ($y$) and $z$ hold")
     assert page.count('<span class="bound"><math') == 2 and "</math>,</span> then" in page
+
+
+def test_a_long_formula_may_be_broken_after_relations_and_signs():
+    page = html(r"$a = b$ and $f(x_1, x_2) = \|g(x_1) - g(x_2)\| + \sum_{i=1}^n y_i + z \le -c$.")
+    assert page.count("<math") == page.count("</math>") >= 4
+    assert page.count('<mo form="infix">') == page.count("<math") - 2
+    text = "".join(ElementTree.fromstring(page).itertext())
+    assert text == "a=b and f(x1,x2)=‖g(x1)−g(x2)‖+∑i=1nyi+z≤−c."
+    assert "</math>.</span>" in page and '<mo form="prefix">' in page

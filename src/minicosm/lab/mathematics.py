@@ -25,6 +25,7 @@ _LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx",
 _LOWERED |= {"−": "₋", ",": ",", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
 _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
             "_": "\u0304", "‾": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
+_LONG = 26  # signs of a formula that a line of a telephone holds
 
 
 def _tight(found: str) -> str:
@@ -87,9 +88,39 @@ def inline(text: str) -> Markup:
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
         if tex:
-            made.append(mathml(tex))
+            made.append(_breakable(mathml(tex)))
     bound = r'<span class="bound">\1\2</span>'  # no line begins with a comma
-    return Markup(re.sub(r"(<math .*?</math>)([.,;:!?)\]’”]+)", bound, "".join(made)))
+    followed = r"(<math (?:(?!</math>).)*</math>)([.,;:!?)\]’”]+)"
+    return Markup(re.sub(followed, bound, "".join(made)))
+
+
+def _breakable(found: str) -> str:
+    """A long formula as several elements, because browsers break lines between them only: after
+    relations, and where a piece is long still also after signs and commas."""
+    row = ElementTree.fromstring(found.replace(f' xmlns="{_NAME[1:-1]}"', ""))[0]
+    pieces = [list(row)]
+    for signs in (_RELATIONS, "+−,/"):
+        pieces = [shorter for piece in pieces for shorter in _cut(piece, signs)]
+    if len(pieces) == 1:
+        return found
+    made = []
+    for piece in pieces:
+        if piece[-1].tag == "mo" and piece is not pieces[-1]:
+            piece[-1].set("form", "infix")  # with the space that it has inside a row
+        inner = "".join(ElementTree.tostring(part, encoding="unicode") for part in piece)
+        made.append(f'<math display="inline"><mrow>{inner}</mrow></math>')
+    return "".join(made)
+
+
+def _cut(piece: list[Any], signs: str) -> list[list[Any]]:
+    if sum(len("".join(part.itertext())) for part in piece) <= _LONG:
+        return [piece]
+    ends = [
+        i + 1
+        for i, part in enumerate(piece[:-1])
+        if i and part.tag == "mo" and part.text in signs and part.get("form") != "prefix"
+    ]
+    return [piece[a:b] for a, b in zip([0, *ends], [*ends, len(piece)], strict=True)]
 
 
 def _emphasised(escaped: str) -> str:
@@ -99,6 +130,7 @@ def _emphasised(escaped: str) -> str:
 
 # -- MathML as one line ------------------------------------------------------------------------
 
+_RELATIONS = "=<>≤≥∈∉⊂⊆→↦⇒⇔∼≈≠∣∝≡≪≫←≺⪯≲≳⟹⟺"
 _SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺")
 
 
