@@ -57,10 +57,14 @@ def test_prose_with_mathematics_is_escaped_html():
     assert plain(r"costs \$3 if $x_1 < y$") == "costs $3 if x₁ < y"
 
 
-def test_names_of_functions_are_set_apart_from_letters_but_not_from_brackets():
+def test_names_and_signs_are_spaced_by_what_stands_beside_them():
     assert '<mo lspace="0" rspace="0.167em">log</mo><mi>n</mi>' in mathml(r"\log n")
     assert '<mo lspace="0.167em" rspace="0">exp</mo>' in mathml(r"2 \exp(n)")
     assert "<mi>·</mi>" in mathml(r"f(\cdot)") and "<mo>·</mo>" in mathml(r"a \cdot b")
+    assert '<mo>,</mo><mo form="prefix">−</mo>' in mathml("(0, -2)") and "<mo>−</mo>" in mathml(
+        "a-b"
+    )
+    assert '<mi mathvariant="normal">Γ</mi>' in mathml(r"\Gamma")
     assert "<mi>⋆</mi>" in mathml(r"x^\star") and "<mo>⪯</mo>" in mathml(r"A \preceq B")
 
 

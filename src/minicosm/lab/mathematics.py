@@ -26,6 +26,7 @@ _LOWERED |= {"−": "₋", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
 _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
             "_": "\u0304", "‾": "\u0304", "―": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
 _DIGITS = {"double-struck": "𝟘", "bold": "𝟎"}  # browsers know no such variant of a number
+_UPRIGHT = set("ΓΔΘΛΞΠΣΦΨΩ")
 _CONSTANTS = set("∅∞⊤⊥⋆*∗∂∇∀∃")
 _FUNCTION = re.compile("[A-Za-z]{2,}")
 _SCRIPTED = {_NAME + kind for kind in ("msub", "msup", "msubsup", "munder", "mover", "munderover")}
@@ -59,6 +60,8 @@ def _set_kind(node: Any) -> None:
         node.text = "∼"  # \sim
     if node.tag == _NAME + "mi" and node.text and node.text in _SPACED | {";"}:
         node.tag = _NAME + "mo"
+    elif node.tag == _NAME + "mi" and node.text and node.text in _UPRIGHT:
+        node.set("mathvariant", "normal")
     elif node.tag == _NAME + "mo" and node.text and node.text in _CONSTANTS:
         node.tag = _NAME + "mi"
     elif node.tag == _NAME + "mn" and (zero := _DIGITS.get(node.attrib.pop("mathvariant", ""))):
@@ -66,11 +69,16 @@ def _set_kind(node: Any) -> None:
 
 
 def _set_spaces(row: list[Any]) -> None:
-    """A thin space around the names of functions, but none before a bracket or after an operator."""
+    """A thin space around the names of functions, but none before a bracket or after an operator.
+
+    A sign after an operator, as in `(0, -2)`, is no difference.
+    """
     for before, node, after in zip([None, *row], row, [*row[1:], None], strict=False):
         core = node[0] if node.tag in _SCRIPTED else node
         if core.text == "·" and before is not None and before.text in ("(", "[", "‖"):
             core.tag = _NAME + "mi"  # a place for an argument, not a product
+        if node.text in ("−", "+") and before is not None and before.text in _BEFORE_SIGN:
+            node.set("form", "prefix")
         if core.tag not in (_NAME + "mi", _NAME + "mo") or not _FUNCTION.fullmatch(core.text or ""):
             continue
         core.tag = _NAME + "mo"
@@ -134,6 +142,7 @@ def _emphasised(escaped: str) -> str:
 # -- MathML as one line ------------------------------------------------------------------------
 
 _SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺⊙")
+_BEFORE_SIGN = _SPACED | set("([,;")
 
 
 def _text(node: Any) -> str:
