@@ -57,9 +57,16 @@ def test_prose_with_mathematics_is_escaped_html():
     assert plain(r"costs \$3 if $x_1 < y$") == "costs $3 if x₁ < y"
 
 
+def test_signs_and_bars_are_set_close():
+    assert mathml("[-1, -2] - 3").count('<mo form="prefix">−') == 2
+    assert mathml("a < -1").count('form="prefix"') == 1 and 'form="prefix"' not in mathml("(a) - 1")
+    assert mathml("|a|/b").count('rspace="0.05em"') == 3
+
+
 def test_names_and_signs_are_spaced_by_what_stands_beside_them():
     assert '<mo lspace="0" rspace="0.167em">log</mo><mi>n</mi>' in mathml(r"\log n")
     assert '<mo lspace="0.167em" rspace="0">exp</mo>' in mathml(r"2 \exp(n)")
+    assert '<mo lspace="0" rspace="0">max</mo><mi>i</mi>' in mathml(r"\max_i (x)")
     assert "<mi>·</mi>" in mathml(r"f(\cdot)") and "<mo>·</mo>" in mathml(r"a \cdot b")
     assert '<mo>,</mo><mo form="prefix">−</mo>' in mathml("(0, -2)") and "<mo>−</mo>" in mathml(
         "a-b"

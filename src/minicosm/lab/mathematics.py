@@ -50,7 +50,8 @@ def mathml(tex: str) -> str:
     for node in root.iter():
         _set_kind(node)
     for node in root.iter():
-        _set_spaces(list(node))
+        if node.tag not in _SCRIPTED:
+            _set_spaces([part for part in node if part.tag != _NAME + "mspace"])
     return ElementTree.tostring(root, "unicode").replace("ns0:", "").replace("xmlns:ns0", "xmlns")
 
 
@@ -69,25 +70,25 @@ def _set_kind(node: Any) -> None:
 
 
 def _set_spaces(row: list[Any]) -> None:
-    """A thin space around the names of functions, but none before a bracket or after an operator.
+    """Space by neighbours: thin around names of functions, but none before a bracket or after an operator.
 
-    A sign after an operator, as in `(0, -2)`, is no difference.
+    None to speak of around bars and strokes, nor after a sign, as in `(0, -2)`, which is no difference.
     """
     for before, node, after in zip([None, *row], row, [*row[1:], None], strict=False):
         core = node[0] if node.tag in _SCRIPTED else node
-        if core.text == "·" and before is not None and before.text in ("(", "[", "‖"):
-            core.tag = _NAME + "mi"  # a place for an argument, not a product
-        if node.text in ("−", "+") and before is not None and before.text in _BEFORE_SIGN:
-            node.set("form", "prefix")
-        if core.tag not in (_NAME + "mi", _NAME + "mo") or not _FUNCTION.fullmatch(core.text or ""):
+        if core.tag not in (_NAME + "mi", _NAME + "mo"):
             continue
-        core.tag = _NAME + "mo"
-        left = before is not None and (
-            before.tag not in (_NAME + "mo", _NAME + "mspace") or before.text in (")", "]")
-        )
-        right = after is not None and after.text not in ("(", "[", ")", "]", ",")
-        core.set("lspace", _THIN if left else "0")
-        core.set("rspace", _THIN if right else "0")
+        if core.text in ("|", "/"):
+            core.attrib |= {"stretchy": "false", "lspace": "0.05em", "rspace": "0.05em"}
+        elif core.text in ("−", "+") and before is not None and before.text in _BEFORE_SIGN:
+            core.set("form", "prefix")
+        elif core.text == "·" and before is not None and before.text in ("(", "[", "‖"):
+            core.tag = _NAME + "mi"  # a place for an argument, not a product
+        elif _FUNCTION.fullmatch(core.text or ""):
+            core.tag = _NAME + "mo"
+            left = before is not None and (before.tag != _NAME + "mo" or before.text in (")", "]"))
+            right = after is not None and after.text not in ("(", "[", ")", "]", ",")
+            core.attrib |= {"lspace": _THIN if left else "0", "rspace": _THIN if right else "0"}
 
 
 @cache
@@ -142,7 +143,7 @@ def _emphasised(escaped: str) -> str:
 # -- MathML as one line ------------------------------------------------------------------------
 
 _SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺⊙")
-_BEFORE_SIGN = _SPACED | set("([,;")
+_BEFORE_SIGN = _SPACED | set("([{,;")
 
 
 def _text(node: Any) -> str:

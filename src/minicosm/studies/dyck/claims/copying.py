@@ -59,6 +59,7 @@ def solved(results: Results) -> Outcome:
         "among fewer. The start token counts as attended to; shares among the brackets are shown beside."
     ),
     trials=arms(COPY_SHALLOW, COPY_DEEP),
+    uses=("dyck/proposition-2.2.1", "dyck/copy-solved"),
     figure=copy_figure(COPY_SHALLOW, COPY_DEEP),
     kind="figure",
 )

@@ -81,6 +81,7 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
             "seed by seed, lies below 0 (fails: above)."
         ),
         trials=pair,
+        uses=("dyck/theorem-2.2.1-necessity",),
         figure=scatter_figure(standard, contrast),
         kind="figure",
     )
@@ -109,6 +110,7 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
             "(fails: below)."
         ),
         trials=pair,
+        uses=(f"dyck/{data}-contrast-balances",),
         figure=length_figure(standard, contrast),
         kind="figure",
     )
@@ -141,6 +143,7 @@ _contrast("prefix", "prefixes", "Figure 2.17", trials.PREFIXES, trials.PREFIXES_
     ),
     criterion="The 95% interval of Spearman's correlation over seeds lies below 0 (fails: above).",
     trials=trials.arms(trials.MINIMAL),
+    uses=("dyck/theorem-2.2.1-necessity",),
     figure=scatter_figure(trials.MINIMAL),
     kind="figure",
 )
@@ -169,8 +172,8 @@ def predicts(results: Results) -> Outcome:
         "balance violation and accuracy at lengths 400 to 500 is none, to within 1/2 on either side."
     ),
     criterion=(
-        "Equivalent within 0.5: the 95% interval of Spearman's correlation over seeds lies in -0.5 to "
-        "0.5 (fails: outside)."
+        "Equivalent within 0.5: the 95% interval of Spearman's correlation over seeds lies in "
+        "$-0.5$ to $0.5$ (fails: outside)."
     ),
     trials=trials.arms(trials.PREFIXES),
     figure=scatter_figure(trials.PREFIXES),
@@ -264,15 +267,18 @@ def other_blocks(results: Results) -> Outcome:
     title="Trained on longer strings, models are more balanced",
     source=f"{THESIS}, Corollary 2.2.2 (a trend; the corollary's hypothesis is never met in training)",
     statement=(
-        "With weight decay 0, 1e-5 and 1e-4, N times the balance violation of models trained on prefixes "
-        "of length N stays bounded: from N = 28 to 112 it grows by less than a factor of 2, half way (on "
-        "the log scale) between a violation of C/N and one that does not fall with N."
+        "With weight decay 0, $10^{-5}$ and $10^{-4}$, $N$ times the balance violation of models "
+        "trained on prefixes of length $N$ stays bounded: from $N = 28$ to 112 it grows by less "
+        "than a factor of 2, half way (on the log scale) between a violation of $C/N$ and one that "
+        "does not fall with $N$."
     ),
     criterion=(
-        "For every decay the 95% interval over seeds of log2(N violation at 112 / N violation at 28), "
-        "seed by seed, lies below 1 (fails: one lies above). The batch is the same at every length."
+        r"For every decay the 95% interval over seeds of $\log_2(112\,\beta_{112} / "
+        r"(28\,\beta_{28}))$, $\beta_N$ being the violation at length $N$, seed by seed, lies "
+        "below 1 (fails: one lies above). The batch is the same at every length."
     ),
     trials=trials.arms(*trials.DECAYS),
+    uses=("dyck/theorem-2.2.1-sufficiency", "dyck/theorem-2.2.2"),
     kind="experiment",
 )
 def falls_with_length(results: Results) -> Outcome:

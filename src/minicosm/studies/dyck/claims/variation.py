@@ -113,6 +113,7 @@ claim(
         "above 0 for both (fails: one lies below). Maps and random patterns include the start token."
     ),
     trials=trials.arms(trials.GPT, trials.GPT_LINEAR),
+    uses=("dyck/theorem-2.2.1-sufficiency", "dyck/standard-solved", "dyck/random-variation"),
     figure=heat_maps(trials.GPT, trials.GPT_LINEAR),
     kind="figure",
     check=_varies(0.5),
@@ -143,6 +144,7 @@ claim(
     ),
     criterion="The 95% interval of the mean over seeds lies above 0.99 (fails: below).",
     trials=trials.arms(trials.GPT_UNIFORM),
+    uses=("dyck/corollary-2.2.1",),
     kind="experiment",
 )
 def uniform_suffices(results: Results) -> Outcome:
@@ -274,10 +276,11 @@ ENOUGH_SEEDS = 4
     title="Variation between seeds grows from layer to layer",
     source=f"{THESIS}, Table 2.6",
     statement=(
-        "In blocks with a residual after the norm, x + N(attention(x)), trained to more than 97% "
-        "accuracy, the variation of attention on prefixes of length 19 is below 0.5 in layer 1, larger "
-        "in each further layer, and in the top layer above that of random attention; for two layers and "
-        "for three (with two types and depth 4; at the size of the source also three types and depth 8)."
+        r"In blocks with a residual after the norm, $x + \mathrm{N}(\mathrm{attention}(x))$, "
+        "trained to more than 97% accuracy, the variation of attention on prefixes of length 19 is "
+        "below 0.5 in layer 1, larger in each further layer, and in the top layer above that of "
+        "random attention; for two layers and for three (with two types and depth 4; at the size "
+        "of the source also three types and depth 8)."
     ),
     criterion=(
         "All of these differences have 95% intervals (jackknife over seeds) on the stated side; fails "

@@ -146,13 +146,17 @@ def beats_baseline(results: Results) -> Outcome:
 @claim(
     id="guided/cases-calls-bounded",
     title="A text takes at most quota times stride more calls than it may have tokens",
-    source=f"{THESIS}, Section 3.2.2.1 and Table 3.13, with the refilled tokens (384 + Q B), {STAND_IN}",
+    source=(
+        f"{THESIS}, Section 3.2.2.1 and Table 3.13, with the refilled tokens ($384 + QB$), "
+        f"{STAND_IN}"
+    ),
     statement=(
         "With Algorithm 1 (quota 4, stride 4) no text takes more calls than the new tokens that it may have "
         "and 16, in each of the three groups."
     ),
     criterion=f"The most calls of any text, over all generators, are at most that. {UNLEARNED}",
     trials=cases,
+    uses=("guided/largest-query-count",),
     kind="experiment",
 )
 def calls_bounded(results: Results) -> Outcome:
@@ -189,6 +193,7 @@ def _yields(results: Results, name: str) -> np.ndarray:
         + UNLEARNED
     ),
     trials=cases,
+    uses=("guided/cases-backtracking-beats-baseline",),
     kind="experiment",
 )
 def query_efficient(results: Results) -> Outcome:
@@ -201,11 +206,11 @@ def query_efficient(results: Results) -> Outcome:
 
 @claim(
     id="guided/cases-blocks-cost-more",
-    title="Block best-of-n has fewer cases for its calls",
+    title="Block best-of-$n$ has fewer cases for its calls",
     source=f"{THESIS}, Tables 3.6 and 3.13, {STAND_IN}",
     statement=(
-        "Block best-of-n with a line verifier has fewer different correct cases for a call than "
-        "Algorithm 1, for every n."
+        "Block best-of-$n$ with a line verifier has fewer different correct cases for a call than "
+        "Algorithm 1, for every $n$."
     ),
     criterion=(
         "Every 95% interval over generators of the difference lies above 0 (fails: one below). "

@@ -71,7 +71,7 @@ def backtracking(results: Results) -> Outcome:
 
 @claim(
     id="guided/code-model-blocks",
-    title="With a pretrained code model, block best-of-n has fewer cases for its calls",
+    title="With a pretrained code model, block best-of-$n$ has fewer cases for its calls",
     source=f"{THESIS}, Table 3.6",
     statement=(
         "Block best-of-2 with a line verifier has fewer different correct cases for a call than Algorithm 1."

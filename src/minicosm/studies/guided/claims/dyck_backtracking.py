@@ -43,6 +43,7 @@ def _forced_table(results: Results) -> Table:
         f"excludes 0), and the 95% interval of the gain lies above 0.25 (fails: below). {UNLEARNED}"
     ),
     trials=brackets,
+    uses=("guided/dyck-generators",),
     kind="experiment",
 )
 def forced(results: Results) -> Outcome:
@@ -88,6 +89,7 @@ def _quota_table(results: Results) -> Table:
         f"interval excludes 0). {UNLEARNED}"
     ),
     trials=brackets,
+    uses=("guided/dyck-linear-verifier", "guided/dyck-forced-backtrack"),
     figure=stride_figure,
     kind="figure",
 )
@@ -164,6 +166,7 @@ def quota_printed(results: Results) -> Outcome:
         f"lies above 0). {UNLEARNED}"
     ),
     trials=brackets,
+    uses=("guided/dyck-stride-helps",),
     kind="experiment",
 )
 def needed(results: Results) -> Outcome:

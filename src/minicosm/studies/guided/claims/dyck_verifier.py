@@ -98,6 +98,7 @@ def _probe(results: Results) -> Estimate:
         + UNLEARNED
     ),
     trials=brackets,
+    uses=("guided/dyck-generators",),
     kind="experiment",
 )
 def linear_verifier(results: Results) -> Outcome:

@@ -11,11 +11,13 @@ claim = STUDY.section(__doc__)
 claim(
     id="guided/equation-3.4",
     title="Equations 3.3 and 3.4 are the law of the process of Remark 3.2.1",
-    source=f"{THESIS}, Definition 3.2.1 and Remark 3.2.1, with d(w_{{1:i}}) < D - i in Equation 3.4",
+    source=(
+        f"{THESIS}, Definition 3.2.1 and Remark 3.2.1, with $d(w_{{1:i}}) < D - i$ in Equation 3.4"
+    ),
     statement=(
-        "Weighing a balanced string by q for each opening at depth above one and 1 - q for each closing with "
-        "d(w_{1:i}) < D - i, those that were not forced, the weights sum to one and are the probabilities of "
-        "the process."
+        "Weighing a balanced string by $q$ for each opening at depth above one and $1 - q$ for "
+        "each closing with $d(w_{1:i}) < D - i$, those that were not forced, the weights sum to "
+        "one and are the probabilities of the process."
     ),
     criterion=IDENTITY,
     trials=sandbox_law,
@@ -38,11 +40,13 @@ def _ideal(results: Results, lengths: range) -> float:
     title="Ideal completions are as different whichever bracket is the frequent one",
     source=f"added to {THESIS}, Section 3.2.1.9",
     statement=(
-        "The expected number of different ones among ten ideal completions is the same for p = 0.2 "
-        "and p = 0.8: what is ideal for prompts out of distribution is ideal for those of the training law."
+        "The expected number of different ones among ten ideal completions is the same for $p = "
+        "0.2$ and $p = 0.8$: what is ideal for prompts out of distribution is ideal for those of "
+        "the training law."
     ),
-    criterion="The same to 1e-9 for prompts of 18 to 31 of 32 brackets.",
+    criterion="The same to $10^{-9}$ for prompts of 18 to 31 of 32 brackets.",
     trials=sandbox_law,
+    uses=("guided/equation-3.4",),
     kind="lemma",
 )
 def ideal_diversity(results: Results) -> Outcome:
