@@ -39,6 +39,7 @@ from minicosm.worlds.arrays import (
     check_size,
     check_whole_numbers,
     is_concrete,
+    short,
 )
 
 from .devices import over_batch
@@ -122,6 +123,7 @@ class Objective(eqx.Module):
 
     def tokens(self, key: PRNGKeyArray) -> Int[Array, " length"]:
         """One sequence: a fresh sample of the world, or a window of the corpus."""
+        check_key(key)
         if self.corpus is None:
             assert self.world is not None
             return self.world.sample(key, self.length).tokens
@@ -137,7 +139,8 @@ class Objective(eqx.Module):
     @property
     def knows(self) -> bool:
         """Whether the world's laws are computed."""
-        return self.world is not None and (self.exact or self.measure)
+        exact, measure = check_flag("exact", self.exact), check_flag("measure", self.measure)
+        return self.world is not None and (exact or measure)
 
 
 class MaskedObjective(Objective):
@@ -168,6 +171,10 @@ class MaskedObjective(Objective):
             raise ValueError(_cannot_answer(self.world, "conditionals"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
+        _check_answers(model, "embed")
+        if not hasattr(model, "logits"):
+            _check_answers(model, "predict")
+        check_key(key)
         token_key, place_key, show_key, random_key, dropout_key = jax.random.split(key, 5)
         tokens = self.tokens(token_key)
         count = max(1, round(self.rate * self.length))
@@ -227,6 +234,8 @@ class CausalObjective(Objective):
             raise ValueError(_cannot_answer(self.world, "law"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
+        _check_answers(model, "next_logits")
+        check_key(key)
         token_key, dropout_key = jax.random.split(key)
         tokens = self.tokens(token_key)
         seen, following = tokens[:-1], tokens[1:]
@@ -259,6 +268,11 @@ class CausalObjective(Objective):
                 f"start is {self.start}; the model reads the tokens 0..{rows - 1}, "
                 "and extra_inputs=1 in its config gives it one more"
             )
+
+
+def _check_answers(model: Any, question: str) -> None:
+    if isinstance(model, type) or not callable(getattr(model, question, None)):
+        raise TypeError(f"model is {short(model)}; it must have `{question}`")
 
 
 def log_laws(

@@ -42,7 +42,7 @@ def ensemble(seed=0):
     }
     errors = {
         "baseline": 0.05, "guided": 0.02, "guided, released": 0.02, "no refill": 0.03,
-        "guided, whole strings judged": 0.02, "perfect": 0.012, "perfect, erasable": 0.03,
+        "guided, all strings judged": 0.02, "perfect": 0.012, "perfect, erasable": 0.03,
         "perfect, erasable, no refill": 0.01,
     }  # fmt: skip
     samplers = {"VGB, first leaf, exact leaves": 0.99, "VGB, first leaf": 0.98, "none": 0.95}

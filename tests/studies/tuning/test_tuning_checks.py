@@ -83,7 +83,7 @@ def result(config, **changed):
 
 def made_for(name, only=lambda config: True, **changed):
     """Results of a claim's laptop trials; numbers of those that `only` chooses are changed."""
-    few = {"pretrainings": 2} if name in TRAINED else {}
+    few = {"pretrainings": 2, "more": 3} if name in TRAINED else {}
     trials = CLAIMS[name].trials("laptop", 0, **few)
     return {
         arm: result(trial.config, **(changed if only(trial.config) else {}))
@@ -132,11 +132,11 @@ def test_claims_about_pretrained_models_come_out_both_ways():
     def of(hidden):
         return lambda config: config.hidden == hidden and not config.memory
 
-    assert verdict("trained-gain-of-five", of(8), trained_prompt=[0.92] * 3) == "fails"
-    room = {"trained_prompt": [0.92] * 3, "exact_head": [0.95] * 3}
+    assert verdict("trained-gain-of-five", of(8), trained_prompt=[0.92] * 2) == "fails"
+    room = {"trained_prompt": [0.92] * 2, "exact_head": [0.95] * 2}
     assert verdict("trained-gain-of-five", of(8), **room) == "holds"
-    assert verdict("trained-gain-of-five", exact_head=[0.95] * 3) == "undecided"
-    assert verdict("trained-prompt-beats-head", of(8), trained_prompt=[0.5] * 3) == "fails"
+    assert verdict("trained-gain-of-five", exact_head=[0.95] * 2) == "undecided"
+    assert verdict("trained-prompt-beats-head", of(8), trained_prompt=[0.5] * 2) == "fails"
     assert verdict("trained-prompt-length", trained_prompt_1=[0.8]) == "fails"
     assert verdict("trained-close-to-exact", of(25), mask_tv=0.3) == "fails"
     rising = np.geomspace(0.01, 1, 6)
@@ -144,4 +144,4 @@ def test_claims_about_pretrained_models_come_out_both_ways():
     assert verdict(name, checkpoint_tv=rising) == "fails"
     assert verdict(name, checkpoint_excess=rising) == "fails"
     assert verdict("trained-attention", lambda c: c.memory == 3, trained_attention=[0.9]) == "fails"
-    assert verdict("trained-memory-beats-vanilla", of(12), trained_head=[0.95] * 3) == "fails"
+    assert verdict("trained-memory-beats-vanilla", of(12), trained_head=[0.95] * 2) == "fails"

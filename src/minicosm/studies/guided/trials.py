@@ -137,8 +137,10 @@ class BracketGenerators:
 
 
 def _ensembles(config: Any) -> list[Any]:
-    """The same configuration with another seed for every ensemble."""
-    return [replace(config, seed=config.seed + 1000 * i) for i in range(config.ensembles)]
+    """The same configuration with another seed for every ensemble. A trial does not know how many there
+    are, so that more can be added to those that have run."""
+    seeds = [config.seed + 1000 * i for i in range(config.ensembles)]
+    return [replace(config, seed=seed, ensembles=1) for seed in seeds]
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ _SHORT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@sized(HarderLengths, smoke=_SHORT, laptop={}, paper={})
+@sized(HarderLengths, smoke=_SHORT, laptop={"worlds": 40, "gated": 40}, paper={"worlds": 40})
 def harder(config: HarderLengths) -> dict[str, Trial]:
     return _harder(config, heads=True)
 

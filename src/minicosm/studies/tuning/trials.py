@@ -153,7 +153,7 @@ class ExactRight(ExactLeft):
     the left figure where the size is among `sizes`, else `comparators` worlds with heads alone."""
 
     memory: tuple[int, ...] = MEMORY
-    memory_worlds: int = 60
+    memory_worlds: int = 40
     comparators: int = 300
 
     def __post_init__(self) -> None:
@@ -293,7 +293,7 @@ class TrainedTuning:
     vocab: int = TOKENS
     member: int = 0
     seed: int = 0
-    tasks: int = 3
+    tasks: int = 2
     prompts: bool = True
     masked: int = 0
     """Positions at which attention also reads laws from masked passes of their own (with memory)."""
@@ -303,19 +303,22 @@ class TrainedTuning:
 
 @dataclass(frozen=True)
 class TrainedLeft:
-    """Figure 3, left: `pretrainings` vanilla worlds of every size. `steps` are those of pretraining."""
+    """Figure 3, left: `pretrainings` vanilla worlds of every size, and `more` of the sizes `at`, where the
+    differences are small. `steps` are those of pretraining."""
 
     seed: int
     sizes: tuple[int, ...] = SIZES
     pretrainings: int = 5
-    tasks: int = 3
+    at: tuple[int, ...] = (15,)
+    more: int = 14
+    tasks: int = 2
     steps: int = 3000
     recipe: Pretraining = field(default_factory=Pretraining)
     tuning: Tuning = field(default_factory=Tuning)
 
     def __post_init__(self) -> None:
         _different("sizes", self.sizes)
-        for name in ("pretrainings", "tasks", "steps"):
+        for name in ("pretrainings", "more", "tasks", "steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
 
@@ -330,7 +333,7 @@ class TrainedRight(TrainedLeft):
 
 
 _BRIEF: dict[str, Any] = {
-    "sizes": (12,), "pretrainings": 1, "tasks": 1, "steps": 20,
+    "sizes": (12,), "pretrainings": 1, "at": (), "tasks": 1, "steps": 20,
     "recipe": Pretraining(
         layers=1, width=16, heads=2, checkpoints=2, length=16, optimiser="adamw", peak=3e-3, warmup=2,
     ),
@@ -340,7 +343,7 @@ _BRIEF: dict[str, Any] = {
     ),
 }  # fmt: skip
 _PRINTED: dict[str, Any] = {
-    "pretrainings": 20, "tasks": 1, "steps": 37_500, "recipe": PAPER_RECIPE,
+    "pretrainings": 20, "at": (), "tasks": 1, "steps": 37_500, "recipe": PAPER_RECIPE,
     "tuning": Tuning(prompt_steps=4000, prompt_warmup=500, prompt_batch=128),
 }  # fmt: skip
 
@@ -367,14 +370,16 @@ def _world(config: TrainedLeft, hidden: int, member: int, **more: Any) -> Trial:
 def trained_left(config: TrainedLeft) -> dict[str, Trial]:
     """Trials are listed world by world, not size by size: programs of one size are compiled once, by
     the first of them, and kept in the store."""
+    counts = {h: config.more if h in config.at else config.pretrainings for h in config.sizes}
     return {
         f"|H|={hidden} #{member + 1}": _world(config, hidden, member)
-        for member in range(config.pretrainings)
+        for member in range(max(counts.values()))
         for hidden in config.sizes
+        if member < counts[hidden]
     }
 
 
-@sized(TrainedRight, smoke={**_BRIEF, "memory": (3,)}, laptop={}, paper=_PRINTED)
+@sized(TrainedRight, smoke={**_BRIEF, "memory": (3,)}, laptop={"pretrainings": 4}, paper=_PRINTED)
 def trained_right(config: TrainedRight) -> dict[str, Trial]:
     _different("memory", config.memory)
     found = {}

@@ -12,11 +12,12 @@ from jaxtyping import Int
 from minicosm.adaptation import Classifier
 from minicosm.worlds import MemoryHMM, PosteriorTask, RecoverableWorld
 
+from ..signatures import checked
 from ..theorem import Theorem
 from .attention_head import recovering_head
 from .memory_lemmas import constructed, key_errors, largest, observe
 from .prompt_attention import certify_prompted, prompted_head, theorem_d6
-from .recoverable import check_task, columns, recoverable_for
+from .recoverable import check_task, columns, recoverable_for, some_states
 
 ROUNDING = 1e-12
 
@@ -104,6 +105,7 @@ def binary_prompt(
     return replace(run, name="Theorem D.6 with its 0/1 prompt", construction=classifier)
 
 
+@checked(star=some_states)
 def overlapping_spans(
     world: MemoryHMM,
     task: PosteriorTask,

@@ -14,7 +14,7 @@ from .dyck_verifier import UNLEARNED, judged
 
 claim = STUDY.section(__doc__)
 
-JUDGED = "guided, whole strings judged"
+JUDGED = "guided, all strings judged"
 LEAST = {"0.9": 0.10, "1": 0.30}
 """Of the errors that are to be removed, by top_p."""
 
@@ -28,9 +28,10 @@ def _table(results: Results) -> Table:
         "Wrong completions of fresh prompts, in per cent", ("decoding", "top_p .9", "top_p 1"), rows,
         note=(
             "Quota 4, stride 4; source: 2.40 and 1.79 at .9, 4.62 and 2.00 at 1, 2.46 without refill. The "
-            "verifier is asked about unfinished strings, which are what it is trained on. \"Whole strings "
-            "judged\": it is asked about whole ones too; where it refuses these, every string is taken "
-            "back and refilled until the quota is spent."
+            "verifier is asked about strings of lengths of which it has examples (a hundredth of its "
+            "mistakes or more). \"All strings judged\": about all; of lengths without examples, such as "
+            "whole strings of a generator that never errs in its last bracket, it refuses nearly every "
+            "one."
         ),
     )  # fmt: skip
 
@@ -64,7 +65,7 @@ def fewer_errors(results: Results) -> Outcome:
         for p, least in LEAST.items()
     ]
     shown = {
-        f"share removed at top_p {p}, whole strings judged": _removed(results, JUDGED, p)
+        f"share removed at top_p {p}, all strings judged": _removed(results, JUDGED, p)
         for p in TOP_PS
     }
     return judged(results, all_of(*parts, numbers=shown, tables=(_table(results),)))
@@ -171,7 +172,7 @@ def remaining(results: Results) -> Outcome:
     shown: dict[str, Any] = {
         "wrong token is the likeliest": among("remaining", "argmax"),
         f"quota used up, {config(results).modes[-1]}": among("remaining_other", "exhausted"),
-        "quota used up, whole strings judged": among("remaining_judged", "exhausted"),
+        "quota used up, all strings judged": among("remaining_judged", "exhausted"),
         "mistakes": total(results, "remaining", "count"),
     }
     wrong = among("remaining", "kinds", "WRONG_CLOSING_BRACKET")
@@ -251,11 +252,11 @@ def _trade_off(results: Results) -> Table:
     return Table(
         "Samplers with learned verifiers and values on fresh prompts, top_p 1", heads, rows,
         note=(
-            "Calls are for one completion. Rejection and Algorithm 1 ask the verifier about unfinished "
-            "strings, the rest the value about all. Exact leaves: a whole string has the value 1 if it is "
-            "valid, else 0, as in line 2 of Algorithm 2. Tokenwise rejection cannot take an earlier token "
-            "back: where the verifier refuses the one right bracket the token is drawn again until a rare "
-            "wrong one is accepted; rows that find none end unfinished after 50 draws."
+            "Calls are for one completion. Rejection and Algorithm 1 ask the verifier about lengths that "
+            "it knows, the rest the value about all. Exact leaves: a whole string has the value 1 if it "
+            "is valid, else 0, as in line 2 of Algorithm 2. Tokenwise rejection cannot take an earlier "
+            "token back: where the verifier refuses the one right bracket the token is drawn again until "
+            "a rare wrong one is accepted; rows that find none end unfinished after 50 draws."
         ),
     )  # fmt: skip
 

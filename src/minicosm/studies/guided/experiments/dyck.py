@@ -29,7 +29,7 @@ from .dyck_generator import (
     train,
     training_world,
 )
-from .dyck_leaves import LearnedValue, Leaves
+from .dyck_leaves import LearnedValue, Leaves, unknown_lengths
 from .dyck_values import learn_value, trade_off
 from .dyck_verifier import collect, train_verifier
 from .judges import Bench, Judge, Speaker, kept_in, member, stacked
@@ -60,10 +60,13 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
     return TrialResult(stacked(parts), arrays)
 
 
-def bench_of(config: Sandbox, model: Any, probe: ProbeVerifier) -> Bench:
-    """With a verifier that is asked about unfinished strings only, which are what it is trained on."""
+def bench_of(
+    config: Sandbox, model: Any, probe: ProbeVerifier, mistakes: np.ndarray | None = None
+) -> Bench:
+    """With a verifier that is asked about strings of lengths at which it knows `mistakes`."""
     perfect = DyckVerifier(2, config.length, END)
-    learned = LearnedValue.of(probe, config.length, Leaves.ACCEPTED)
+    unknown = None if mistakes is None else unknown_lengths(mistakes, config.length + 1)
+    learned = LearnedValue.of(probe, config.length, Leaves.ACCEPTED, unknown)
     judge = Judge(learned, perfect, None, np.asarray(Speaker.NOBODY, np.int32))
     generator = CachedTransformer(model, START)
     return Bench(generator, judge, config.length + 1, END, config.rows)
@@ -100,7 +103,8 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
         config, model, mistakes, keys["verifier"], config.repeats, config.share
     )
     result["probe"] = trained.accuracies.tolist()
-    bench = bench_of(config, model, trained.probe)
+    seen = np.delete(mistakes.lengths, trained.held_out)
+    bench = bench_of(config, model, trained.probe, seen)
 
     result["forced"] = tables.forced_backtracks(config, bench, mistakes, keys["forced"])
     result["quota"] = tables.quota_by_stride(
@@ -115,7 +119,7 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     result["where"] = {
         "mistakes": np.bincount(mistakes.lengths, minlength=bench.length + 1).tolist(),
         "fired": tables.where_fired(printed, bench.length),
-        "fired, whole strings judged": tables.where_fired(judged, bench.length),
+        "fired, all strings judged": tables.where_fired(judged, bench.length),
     }
     few = prompts(config, keys["diverse prompts"], config.diverse)
     result["diversity"] = tables.diversity(

@@ -26,7 +26,7 @@ from .judges import Bench, Speaker
 TOP_PS = (0.9, 1.0)
 ALL = 10_000
 """More tokens than any prompt has; a number, so that it is no other program than 0."""
-JUDGED = "guided, whole strings judged"
+JUDGED = "guided, all strings judged"
 MODES: dict[str, dict[str, Any]] = {
     "printed": {},
     "prompt checked": {"check_prompt": True},
@@ -122,7 +122,7 @@ def unseen(
 ) -> tuple[dict[str, dict[str, float]], dict[str, list[Any]]]:
     """Tables 3.3 and 3.16: the share of wrong completions of fresh prompts, which are kept unless they
     are erasable; and the traces at nucleus .9 of Algorithm 1 as printed, in the last of the modes, and with
-    a verifier that is asked about whole strings too."""
+    a verifier that is asked about all strings."""
     quota = {"quota": 4, "stride": 4}
     learned = bench.judge.probe.at_leaves(Leaves.LEARNED)
     judged = eqx.tree_at(lambda b: b.judge.probe, bench, learned)

@@ -28,10 +28,10 @@ claim(
     title="Block dynamics are reversible for the law that they sample",
     source=f"{THESIS}, Sections 4.1.2.2 and 4.1.2.3, Definitions 4.1.6 and 4.1.8",
     statement=(
-        "Rows of all kernels are laws; block dynamics, adaptive or not, are reversible for p, and their "
-        "eigenvalues lie in [0, 1]."
+        "Rows of all kernels are laws; block dynamics, adaptive or not, are reversible for $p$, and their "
+        "eigenvalues lie in $[0, 1]$."
     ),
-    criterion="The largest error over all worlds is at most 1e-12 for each of the three.",
+    criterion="The largest error over all worlds is at most $10^{-12}$ for each of the three.",
     trials=chains,
     check=holds("Definition 4.1.6", "rows are laws"),
     kind="lemma",
@@ -42,10 +42,11 @@ claim(
     title="The Poincaré constant bounds the decay of chi-squared",
     source=f"{THESIS}, Section 4.1.2.2, remark after Definition 4.1.5",
     statement=(
-        "chi2(p_t, p) <= (1 - 1/C)^(2t) chi2(p_0, p) <= e^(-2t/C) chi2(p_0, p) along block dynamics."
+        r"$\chi^2(p_t, p) \le (1 - 1/C)^{2t} \chi^2(p_0, p) \le e^{-2t/C} \chi^2(p_0, p)$ along block "
+        "dynamics."
     ),
     criterion=(
-        "No violation on any world in 20 steps from a random start (relative 1e-9, absolute 1e-13)."
+        "No violation on any world in 20 steps from a random start (relative $10^{-9}$, absolute $10^{-13}$)."
     ),
     trials=chains,
     check=holds("chi-squared decay"),
@@ -57,11 +58,12 @@ claim(
     title="The block entropy constant has a certified bracket",
     source=f"{THESIS}, Section 4.1.3, Definition 4.1.9; bracket added",
     statement=(
-        "KL(r || q) <= C_AT E KL(r(. | x_-K, K) || q(. | x_-K, K)) for all r, and C <= C_AT <= "
-        "C log(1/q_min - 1) / (1 - 2 q_min), with C the Poincaré constant."
+        r"$\operatorname{KL}(r \,\|\, q) \le \bar C_{AT} \, \mathbb{E} \operatorname{KL}(r(\cdot \mid "
+        r"x_{-K}, K) \,\|\, q(\cdot \mid x_{-K}, K))$ for all $r$, and $C \le \bar C_{AT} \le C \, "
+        r"\frac{\log(1/q_{\min} - 1)}{1 - 2 q_{\min}}$, with $C$ the Poincaré constant."
     ),
     criterion=(
-        "No random r violates the inequality with the upper end, and no r that ascent finds is above it."
+        "No random $r$ violates the inequality with the upper end, and no $r$ that ascent finds is above it."
     ),
     trials=chains,
 )
@@ -78,9 +80,13 @@ claim(
     id="parallel/proposition-4.3.1",
     title="A small masked loss means a small distance of the joint laws",
     source=f"{THESIS}, Section 4.3.4, Proposition 4.3.1",
-    statement="KL(r || q) <= C_AT L(q), with the masked loss L in cross-entropy or, tighter, in KL.",
+    statement=(
+        r"$\operatorname{KL}(r \,\|\, q) \le \bar C_{AT} L(q)$, with the masked loss $L$ in cross-entropy "
+        "or, tighter, in KL."
+    ),
     criterion="No violation by any random law, with the certified upper constant.",
     trials=chains,
+    uses=("parallel/definition-4.1.9",),
     check=holds("Proposition 4.3.1", "Definition 4.1.9"),
 )
 
@@ -88,18 +94,21 @@ claim(
     id="parallel/proposition-4.3.1-as-printed",
     title="The mean conditional KL is the masked loss",
     source=f"{THESIS}, Section 4.3.4, proof of Proposition 4.3.1",
-    statement="E KL(r(. | x_-K, K) || q(. | x_-K, K)) = L_PL(q), the masked cross-entropy.",
-    criterion="Fails if for one law the two differ by more than 1e-3.",
+    statement=(
+        r"$\mathbb{E} \operatorname{KL}(r(\cdot \mid x_{-K}, K) \,\|\, q(\cdot \mid x_{-K}, K)) = "
+        "L_{PL}(q)$, the masked cross-entropy."
+    ),
+    criterion="Fails if for one law the two differ by more than $10^{-3}$.",
     trials=chains,
     check=refuted("Proposition 4.3.1 as printed"),
     kind="lemma",
     expected="fails",
     erratum=Erratum(
         "constant",
-        "Definition 4.1.2 has L_PL in cross-entropy, Section 4.3.4 (also Equations 4.33 and 4.34) in KL. "
-        "They differ by the masked cross-entropy of r itself, a constant in q, which is why footnote 4 may "
-        "call them equivalent for minimising. The inequality holds with either, since the constant is not "
-        "negative (both are run); but only in KL does the bound on the distance go to zero.",
+        "Definition 4.1.2 has $L_{PL}$ in cross-entropy, Section 4.3.4 (also Equations 4.33 and 4.34) in KL. "
+        "They differ by the masked cross-entropy of $r$ itself, a constant in $q$, which is why footnote 4 "
+        "may call them equivalent for minimising. The inequality holds with either, since the constant is "
+        "not negative (both are run); but only in KL does the bound on the distance go to zero.",
         corrected_by="parallel/proposition-4.3.1",
     ),
 )
@@ -108,31 +117,41 @@ claim(
     id="parallel/kl-decay",
     title="The entropy constant bounds the decay of KL",
     source=f"corrected from {THESIS}, Section 4.1.3, remark after Definition 4.1.9",
-    statement="KL(p_t || q) <= (1 - 1/C_AT)^t KL(p_0 || q) along block dynamics.",
+    statement=(
+        r"$\operatorname{KL}(p_t \,\|\, q) \le (1 - 1/\bar C_{AT})^t \operatorname{KL}(p_0 \,\|\, q)$ along "
+        "block dynamics."
+    ),
     criterion=(
-        "No violation in 20 steps from random starts, with the certified upper constant, nor with N / k in "
-        "worlds of independent positions (relative 1e-9, absolute 1e-13)."
+        "No violation in 20 steps from random starts, with the certified upper constant, nor with $N / k$ in "
+        "worlds of independent positions (relative $10^{-9}$, absolute $10^{-13}$)."
     ),
     trials=chains,
+    uses=("parallel/definition-4.1.9",),
     check=holds("decay of KL"),
     figure=rate_figure,
 )
 
 claim(
     id="parallel/kl-decay-as-printed",
-    title="KL decays at the rate e^(-2 / C_AT)",
+    title=r"KL decays at the rate $e^{-2/\bar C_{AT}}$",
     source=f"{THESIS}, Section 4.1.3, remark after Definition 4.1.9",
-    statement="KL(p_t || q) <= e^(-2t/C_AT) KL(p_0 || q) along block dynamics.",
-    criterion="Fails if in four independent bits with P(1) = 1e-4, started at all ones, KL is above it.",
+    statement=(
+        r"$\operatorname{KL}(p_t \,\|\, q) \le e^{-2t/\bar C_{AT}} \operatorname{KL}(p_0 \,\|\, q)$ along "
+        "block dynamics."
+    ),
+    criterion=(
+        "Fails if in four independent bits with $P(1) = 10^{-4}$, started at all ones, KL is above it."
+    ),
     trials=chains,
     check=refuted("decay of KL as printed"),
     expected="fails",
     erratum=Erratum(
         "constant",
-        "Definition 4.1.9 gives the rate e^(-t/C_AT) in continuous time and (1 - 1/C_AT)^t in steps, without "
-        "the factor 2 of the remark. In four independent bits with P(1) = 1e-4, C_AT = 4, KL is 0.252 of its "
-        "start after four steps (0.297 after time 4 in continuous time); e^(-2) is 0.135, the corrected "
-        "bounds are (3/4)^4 = 0.316 and e^(-1) = 0.368.",
+        r"Definition 4.1.9 gives the rate $e^{-t/\bar C_{AT}}$ in continuous time and "
+        r"$(1 - 1/\bar C_{AT})^t$ in steps, without the factor 2 of the remark. In four independent bits "
+        r"with $P(1) = 10^{-4}$, $\bar C_{AT} = 4$, KL is 0.252 of its start after four steps (0.297 after "
+        "time 4 in continuous time); $e^{-2}$ is 0.135, the corrected bounds are $(3/4)^4 = 0.316$ and "
+        "$e^{-1} = 0.368$.",
         corrected_by="parallel/kl-decay",
     ),
     figure=rate_figure,
@@ -150,15 +169,16 @@ LOOSE = (
     title="The bound on learning the joint law holds, where it says something",
     source=f"{THESIS}, Section 4.1.3, Theorem 4.1.4",
     statement=(
-        "TV(p_hat, p) < sqrt(C_AT (L + B ln(1/beta) + eps) / 2) + sqrt(|Omega|^(3N) / (8 delta n)) with "
-        "probability 1 - delta, L the masked loss in KL."
+        r"$\operatorname{TV}(\hat p, p) < \sqrt{\tfrac12 \bar C_{AT} (L + B \ln(1/\beta) + \epsilon)} + "
+        r"\sqrt{|\Omega|^{3N} / (8 \delta n)}$ with probability $1 - \delta$, $L$ the masked loss in KL."
     ),
     criterion=(
-        "In two spins with |theta| <= 0.1, n = 1e6 and m = 1e12, where the bound with the certified "
-        "constant is below 1: in every world it holds in at least the share 1 - delta = 0.9 of 20 fits. At "
-        "three sizes the bound is 181, 5.7 and 0.41 to 1%, as computed beforehand."
+        r"In two spins with $|\theta| \le 0.1$, $n = 10^6$ and $m = 10^{12}$, where the bound with the "
+        r"certified constant is below 1: in every world it holds in at least the share $1 - \delta = 0.9$ of "
+        "20 fits. At three sizes the bound is 181, 5.7 and 0.41 to 1%, as computed beforehand."
     ),
     trials=chains,
+    uses=("parallel/equation-4.30", "parallel/lemma-4.3.5", "parallel/lemma-4.3.6"),
 )
 def joint_law(results: Results) -> Outcome:
     sizes = rows(results, "bound of Theorem 4.1.4")
@@ -183,14 +203,17 @@ def _share(results: Results, name: str, measure: str) -> float:
     title="The loss on sampled masks is close to that on all masks",
     source=f"{THESIS}, Section 4.3.4, Lemma 4.3.5 and Corollary 4.3.1",
     statement=(
-        "|L_hat - L_tilde| < 2^N e ln(1/beta) + t/n except with probability 2^(N-2) |Omega|^N / (e^2 m) + 2 "
-        "exp(-2 t^2 / (n ln^2(1/beta))). With e = sqrt(2^(N-1) |Omega|^N / (m delta)) and t = sqrt(n "
-        "ln(4/delta) / 2) ln(1/beta) this is (sqrt(2^(3N-1) |Omega|^N / (m delta)) + sqrt(ln(4/delta) / "
-        "(2n))) ln(1/beta) with probability 1 - delta."
+        r"$|\hat L - \tilde L| < 2^N \epsilon \ln(1/\beta) + t/n$ except with probability "
+        r"$2^{N-2} |\Omega|^N / (\epsilon^2 m) + 2 \exp(-2 t^2 / (n \ln^2(1/\beta)))$. With "
+        r"$\epsilon = \sqrt{2^{N-1} |\Omega|^N / (m \delta)}$ and "
+        r"$t = \sqrt{n \ln(4/\delta) / 2} \, \ln(1/\beta)$ this is "
+        r"$\left(\sqrt{2^{3N-1} |\Omega|^N / (m \delta)} + \sqrt{\ln(4/\delta) / (2n)}\right) \ln(1/\beta)$ "
+        r"with probability $1 - \delta$."
     ),
     criterion=(
-        "In two spins, n = 1e4, m = 1e5, where the bound is below ln(1/beta): in every world at least the "
-        "share 0.9 of 20 samples is inside. The corollary agrees to 1e-12, relatively, for three sizes."
+        r"In two spins, $n = 10^4$, $m = 10^5$, where the bound is below $\ln(1/\beta)$: in every world at "
+        "least the share 0.9 of 20 samples is inside. The corollary agrees to $10^{-12}$, relatively, for "
+        "three sizes."
     ),
     trials=chains,
     kind="lemma",
@@ -207,9 +230,12 @@ claim(
     id="parallel/lemma-4.3.6",
     title="The empirical law is close to the true one",
     source=f"{THESIS}, Section 4.3.4, Lemma 4.3.6",
-    statement="TV(p_emp, p) < sqrt(|Omega|^(3N) / (16 delta n)) with probability 1 - delta.",
+    statement=(
+        r"$\operatorname{TV}(\tilde p, p) < \sqrt{|\Omega|^{3N} / (16 \delta n)}$ with probability "
+        r"$1 - \delta$, $\tilde p$ being the empirical law."
+    ),
     criterion=(
-        "The exact probability to be outside, summed over all samples, is at most delta for six small "
+        r"The exact probability to be outside, summed over all samples, is at most $\delta$ for six small "
         "laws and sizes, wherever the bound is below the largest possible distance."
     ),
     trials=chains,
@@ -221,9 +247,13 @@ claim(
     id="parallel/equation-4.30",
     title="On every sample the learned law is as close as its masked loss says",
     source=f"{THESIS}, Section 4.3.4, Equation 4.30, with the loss in KL",
-    statement="TV(p_emp, p_hat) <= sqrt(C_AT(p_hat) L_tilde(p_hat) / 2).",
-    criterion="No violation over fits of three and four spins for every k, with the certified constant.",
+    statement=(
+        r"$\operatorname{TV}(\tilde p, \hat p) \le \sqrt{\tfrac12 \bar C_{AT}(\hat p) \tilde L(\hat p)}$, "
+        r"$\tilde p$ being the empirical law."
+    ),
+    criterion="No violation over fits of three and four spins for every $k$, with the certified constant.",
     trials=chains,
+    uses=("parallel/proposition-4.3.1",),
     check=holds("Equation 4.30"),
 )
 
@@ -233,10 +263,13 @@ claim(
     title="The independent parallel sampler has a stationary law, and it is another one",
     source=f"added to {THESIS}, Section 4.1.4, footnote to Definition 4.1.11",
     statement=(
-        "For Ising worlds the chain is ergodic and reversible for pi(x) prop. to e^(h.x) prod_i 2 cosh(h_i + "
-        "sum_j J_ij x_j), which is not p."
+        "For Ising worlds the chain is ergodic and reversible for "
+        r"$\pi(x) \propto e^{h^\top x} \prod_i 2 \cosh(h_i + \sum_j J_{ij} x_j)$, which is not $p$."
     ),
-    criterion="Reversible to 1e-12 with positive entries in every world; TV(pi, p) > 1e-3 in the median one.",
+    criterion=(
+        "Reversible to $10^{-12}$ with positive entries in every world; "
+        r"$\operatorname{TV}(\pi, p) > 10^{-3}$ in the median one."
+    ),
     trials=chains,
     kind="lemma",
 )
@@ -254,16 +287,17 @@ def parallel_law(results: Results) -> Outcome:
     source=f"added to {THESIS}, Section 4.3.9, Remark 4.3.4",
     statement=(
         "From noise, the exact denoiser that keeps 15% comes close to the law of six coupled spins with one "
-        "dominant mode (J = 2, h = 0.3) in two passes; with two equal modes (J = 1, h = 0) it is far from "
-        "the law after ten, where independent parallel sampling is close."
+        "dominant mode ($J = 2$, $h = 0.3$) in two passes; with two equal modes ($J = 1$, $h = 0$) it is "
+        "far from the law after ten, where independent parallel sampling is close."
     ),
     criterion=(
-        "Chances to be all equal and in R_1, and total variation, after 1, 2 and 10 passes in three worlds "
-        "(54 numbers) are those computed beforehand, to 0.001. Total variation below 0.05 after two passes "
-        "with one mode; with two, above 0.8 after ten passes of the denoiser and below 0.05 after ten of the "
-        "independent sampler."
+        r"Chances to be all equal and in $\mathcal{R}_1$, and total variation, after 1, 2 and 10 passes in "
+        "three worlds (54 numbers) are those computed beforehand, to 0.001. Total variation below 0.05 "
+        "after two passes with one mode; with two, above 0.8 after ten passes of the denoiser and below "
+        "0.05 after ten of the independent sampler."
     ),
     trials=chains,
+    uses=("parallel/proposition-4.1.3",),
     kind="experiment",
     figure=one_pass_figure,
 )

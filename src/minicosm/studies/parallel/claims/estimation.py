@@ -67,17 +67,20 @@ def _figure_claim(number: str, coupling: float, trials: Any, title: str, theory:
         title=title,
         source=f"{THESIS}, Section 4.2.1.1, Figure {number}",
         statement=(
-            f"Fitting four spins with J = {coupling:g} by masked pseudolikelihood with one mask per example, "
-            "the squared error falls with k at equal data size."
+            f"Fitting four spins with $J = {coupling:g}$ by masked pseudolikelihood with one mask per "
+            "example, the squared error falls with $k$ at equal data size."
         ),
         criterion=(
-            "At n = 1000: mean errors strictly ordered k = 1 > 2 > 3 and k = 2 > 4 (with 500 repetitions or "
-            "more k = 3 > 4 too), err(1) / err(4) in [2.0, 3.8] and err(2) / err(4) in [1.15, 2.0] (theory "
-            f"{theory}). n times the mean error within {WITHIN} standard errors of the trace of the "
-            "covariance, for every k: at n = 1000 in the first 40 repetitions, at n = 5000 in all. Every "
-            "fit converged."
+            "At $n = 1000$: mean errors strictly ordered $k = 1 > 2 > 3$ and $k = 2 > 4$ (with 500 "
+            "repetitions or more $k = 3 > 4$ too), "
+            r"$\operatorname{err}(1) / \operatorname{err}(4) \in [2.0, 3.8]$ and "
+            r"$\operatorname{err}(2) / \operatorname{err}(4) \in [1.15, 2.0]$ (theory "
+            f"{theory}). $n$ times the mean error within {WITHIN} standard errors of the trace of the "
+            "covariance, for every $k$: at $n = 1000$ in the first 40 repetitions, at $n = 5000$ in all. "
+            "Every fit converged."
         ),
         trials=trials,
+        uses=("parallel/theorem-4.1.1",),
         check=_figure_check,
         figure=estimation_figure,
         kind="figure",
@@ -98,9 +101,11 @@ _figure_claim(
     source=f"added to {THESIS}, Section 4.2.1.1, Figures 4.1 and 4.2",
     statement=(
         "If every sequence is used with all its masks, or with fresh masks in every epoch, the errors for "
-        "all k are those of maximum likelihood: masking more helps only with one mask per example."
+        "all $k$ are those of maximum likelihood: masking more helps only with one mask per example."
     ),
-    criterion="On the same sequences the mean error for each k is within 3% of that for k = 4, for every n.",
+    criterion=(
+        "On the same sequences the mean error for each $k$ is within 3% of that for $k = 4$, for every $n$."
+    ),
     trials=both_fits,
     kind="control",
     figure=estimation_figure,
@@ -119,11 +124,12 @@ def averaged(results: Results) -> Outcome:
     title="Masked estimates are asymptotically normal with the covariance stated",
     source=f"{THESIS}, Section 4.1.2, Lemma 4.1.1",
     statement=(
-        "sqrt(n) (theta_hat - theta) tends to a normal law of covariance Gamma, for every k and both worlds: "
-        "n |theta_hat - theta|^2 has the mean tr Gamma, and n (theta_hat - theta)^T Gamma^-1 (theta_hat - "
-        "theta) the mean d and the variance 2d of chi-squared with d = 10 degrees of freedom."
+        r"$\sqrt{n} (\hat\theta - \theta)$ tends to a normal law of covariance $\Gamma$, for every $k$ and "
+        r"both worlds: $n \|\hat\theta - \theta\|^2$ has the mean $\operatorname{tr} \Gamma$, and $n "
+        r"(\hat\theta - \theta)^\top \Gamma^{-1} (\hat\theta - \theta)$ the mean $d$ and the variance $2d$ "
+        r"of $\chi^2$ with $d = 10$ degrees of freedom."
     ),
-    criterion=f"At n = 5000 all three are within {WITHIN} standard errors for all eight.",
+    criterion=f"At $n = 5000$ all three are within {WITHIN} standard errors for all eight.",
     trials=both_fits,
     kind="lemma",
 )

@@ -35,10 +35,13 @@ claim(
     title="Two modes, ordered",
     source=f"{THESIS}, Section 4.3.5, Proposition 4.3.3",
     statement=(
-        "Under Assumption 4.1.5 states of R_1 are more likely than those of R_-1, which are at least "
-        "e^(2 J_0) times as likely as any other; flipping the clique changes the odds by exactly e^(2 h_G)."
+        r"Under Assumption 4.1.5 states of $\mathcal{R}_1$ are more likely than those of $\mathcal{R}_{-1}$, "
+        "which are at least $e^{2 J_0}$ times as likely as any other; flipping the clique changes the odds "
+        "by exactly $e^{2 h_G}$."
     ),
-    criterion="No violation in random cliques (1e-9 in logs), and the ratio agrees to 1e-9 in logs.",
+    criterion=(
+        "No violation in random cliques ($10^{-9}$ in logs), and the ratio agrees to $10^{-9}$ in logs."
+    ),
     trials=modes,
     check=holds("Proposition 4.3.3"),
 )
@@ -48,11 +51,13 @@ claim(
     title="k-Gibbs reaches the larger mode in a geometric number of steps",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.6, Proposition 4.1.4, as restated there",
     statement=(
-        "From any state a k-Gibbs step with k >= c enters R_1 with probability at least 1 - c_R1, so that it "
-        "was visited after ceil(ln delta / ln c_R1) steps with probability 1 - delta."
+        r"From any state a $k$-Gibbs step with $k \ge c$ enters $\mathcal{R}_1$ with probability at least "
+        r"$1 - c_{\mathcal{R}_1}$, so that it was visited after "
+        r"$\lceil \ln \delta / \ln c_{\mathcal{R}_1} \rceil$ steps with probability $1 - \delta$."
     ),
     criterion="Exact probabilities of random cliques, from the worst state, are never below the bound.",
     trials=modes,
+    uses=("parallel/proposition-4.3.3",),
     check=holds("Proposition 4.1.4"),
 )
 
@@ -61,9 +66,9 @@ claim(
     title="Independent parallel sampling is stuck in the smaller mode",
     source=f"corrected from {THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
     statement=(
-        "If c tanh(J_0) > 2, from any start with clique sum <= -2 the sampler keeps it <= -2 for floor(delta "
-        "e^(c_stuck) / 2) steps with probability 1 - delta; each spin turns up with probability at most "
-        "1 / (1 + e^(2 J_0)) in a step."
+        r"If $c \tanh(J_0) > 2$, from any start with clique sum $\le -2$ the sampler keeps it $\le -2$ for "
+        r"$\lfloor \tfrac{\delta}{2} e^{c_{\text{stuck}}} \rfloor$ steps with probability $1 - \delta$; each "
+        r"spin turns up with probability at most $\frac{1}{1 + e^{2 J_0}}$ in a step."
     ),
     criterion=(
         "No violation by exact survival from the worst start, in cliques of 4 to 80 equal spins and of ten "
@@ -75,19 +80,24 @@ claim(
 
 claim(
     id="parallel/proposition-4.1.5-as-printed",
-    title="The same without a condition on J_0",
+    title="The same without a condition on $J_0$",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
-    statement="Under Assumption 4.1.5 alone the sampler is stuck for floor(delta e^(c_stuck) / 2) steps.",
-    criterion="Fails if two spins with J_0 = 0.001 and delta = 0.74 stay with probability below 0.26.",
+    statement=(
+        "Under Assumption 4.1.5 alone the sampler is stuck for "
+        r"$\lfloor \tfrac{\delta}{2} e^{c_{\text{stuck}}} \rfloor$ steps."
+    ),
+    criterion=(
+        r"Fails if two spins with $J_0 = 0.001$ and $\delta = 0.74$ stay with probability below 0.26."
+    ),
     trials=modes,
     check=refuted("Proposition 4.1.5 as printed"),
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        "Hoeffding's inequality is used for r > 0 and then with r = c tanh(J_0) / 2 - 1, which is positive "
-        "only if c tanh(J_0) > 2. In two spins with J_0 = 0.001 r is -0.999, its square promises one step, "
-        "and the exact chance to stay is 0.2505, not 0.26. Corollary 4.1.1 is not touched: Assumption 4.1.6 "
-        "implies the condition.",
+        r"Hoeffding's inequality is used for $r > 0$ and then with $r = c \tanh(J_0) / 2 - 1$, which is "
+        r"positive only if $c \tanh(J_0) > 2$. In two spins with $J_0 = 0.001$, $r$ is $-0.999$, its square "
+        "promises one step, and the exact chance to stay is 0.2505, not 0.26. Corollary 4.1.1 is not "
+        "touched: Assumption 4.1.6 implies the condition.",
         corrected_by="parallel/proposition-4.1.5",
     ),
 )
@@ -98,16 +108,18 @@ claim(
     title="One joint step against more than M independent ones",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.8, Corollary 4.1.1",
     statement=(
-        "Under Assumptions 4.1.5 to 4.1.7 one k-Gibbs step enters R_1 and M independent parallel steps do "
-        "not, each with probability 1 - delta / 2."
+        r"Under Assumptions 4.1.5 to 4.1.7 one $k$-Gibbs step enters $\mathcal{R}_1$ and $M$ independent "
+        r"parallel steps do not, each with probability $1 - \delta / 2$."
     ),
     criterion=(
-        "Exact probabilities at the least sizes allowed, for four (M, delta), and for k < N, which needs a "
-        "clique of 56 among 2184 spins; c_R1 <= delta / 2 and c_stuck >= c / 8 - 1 >= ln(4M / delta). With "
-        f"M = 1000 and delta = 0.1 the clique has {CLIQUE} spins, and a joint step succeeds with probability "
-        f"{JOINT_STEP} (to 5e-6), as computed beforehand."
+        r"Exact probabilities at the least sizes allowed, for four $(M, \delta)$, and for $k < N$, which "
+        r"needs a clique of 56 among 2184 spins; $c_{\mathcal{R}_1} \le \delta / 2$ and "
+        r"$c_{\text{stuck}} \ge c / 8 - 1 \ge \ln(4M / \delta)$. With $M = 1000$ and $\delta = 0.1$ the "
+        f"clique has {CLIQUE} spins, and a joint step succeeds with probability {JOINT_STEP} (to "
+        r"$5 \cdot 10^{-6}$), as computed beforehand."
     ),
     trials=modes,
+    uses=("parallel/proposition-4.1.4", "parallel/proposition-4.1.5"),
     figure=separation_figure,
 )
 def separation(results: Results) -> Outcome:
@@ -133,17 +145,19 @@ def separation(results: Results) -> Outcome:
     title="Steps to the larger mode: fewer with larger k, more with larger J, none for independent updates",
     source=f"{THESIS}, Section 4.2.1.2, Figure 4.3",
     statement=(
-        "Ten spins, a clique of four, h = 5, from R_-1: k-Gibbs enters R_1 in fewer steps for larger k and "
-        "in more for larger J; the independent parallel sampler does not within 1000 steps for J >= 5."
+        r"Ten spins, a clique of four, $h = 5$, from $\mathcal{R}_{-1}$: $k$-Gibbs enters $\mathcal{R}_1$ in "
+        "fewer steps for larger $k$ and in more for larger $J$; the independent parallel sampler does not "
+        r"within 1000 steps for $J \ge 5$."
     ),
     criterion=(
         "Exact expected steps, capped at 1000, are those computed beforehand to one in their last digit "
-        "(0.1, or 1 from 100 on), and the independent sampler's chances to 20% (below 1e-10 from J = 7 "
-        "on); steps do not rise with k by more than 1e-9 and do not fall with J by more than 1e-3; "
-        f"simulated means are within {WITHIN} standard errors (the larger of exact and simulated); no "
-        "independent run arrives for J >= 5."
+        "(0.1, or 1 from 100 on), and the independent sampler's chances to 20% (below $10^{-10}$ from "
+        "$J = 7$ on); steps do not rise with $k$ by more than $10^{-9}$ and do not fall with $J$ by more "
+        f"than $10^{{-3}}$; simulated means are within {WITHIN} standard errors (the larger of exact "
+        r"and simulated); no independent run arrives for $J \ge 5$."
     ),
     trials=hitting,
+    uses=("parallel/corollary-4.1.1",),
     kind="figure",
     figure=hitting_figure,
 )
@@ -196,8 +210,8 @@ def hitting_steps(results: Results) -> Outcome:
     title="With weak coupling independent updates are faster than small k",
     source=f"added to {THESIS}, Section 4.2.1.2, Figure 4.3",
     statement=(
-        "At J = 1 independent parallel sampling needs fewer steps on average than k-Gibbs with any k up "
-        "to 9; at J = 2.5 it needs fewer than 1-Gibbs and more than every other k."
+        "At $J = 1$ independent parallel sampling needs fewer steps on average than $k$-Gibbs with any $k$ "
+        "up to 9; at $J = 2.5$ it needs fewer than 1-Gibbs and more than every other $k$."
     ),
     criterion=(
         "Exactly, against exact capped steps; the means are 1.1 and 39.7 to 0.1, as computed beforehand; "

@@ -31,14 +31,15 @@ claim = STUDY.section(__doc__)
     statement=(
         "Of balanced strings of eight brackets (one type, depth 3) no two differ in one position: with one "
         "hidden position nothing is identifiable and the chain never moves; with two or more the Poincaré "
-        "constant is finite and the covariance at most C I^-1."
+        r"constant is finite and the covariance at most $C \mathcal{I}^{-1}$."
     ),
     criterion=(
-        "k = 1: infinite constant and covariance, every string its own part. k >= 2: one part, a finite "
-        "constant, and the largest eigenvalue of I Gamma at most C (1 + 1e-9). Rows are laws and "
-        "reversible to 1e-12."
+        r"$k = 1$: infinite constant and covariance, every string its own part. $k \ge 2$: one part, a "
+        r"finite constant, and the largest eigenvalue of $\mathcal{I} \Gamma$ at most $C (1 + 10^{-9})$. "
+        "Rows are laws and reversible to $10^{-12}$."
     ),
     trials=other_worlds,
+    uses=("parallel/theorem-4.1.2",),
 )
 def short_dyck(results: Results) -> Outcome:
     found = rows(results, "brackets")
@@ -72,7 +73,7 @@ def short_dyck(results: Results) -> Outcome:
         "posteriors are closer than at others."
     ),
     criterion=(
-        "For q = (.9, .1), (.5, .5), (.4, .3, .3) the share is within 0.02 of .10, .19, .29, the total "
+        "For $q = (.9, .1)$, $(.5, .5)$, $(.4, .3, .3)$ the share is within 0.02 of .10, .19, .29, the total "
         "variation of the posteriors within 0.02 of .48, .44, .32 at these pairs and of .82, .52, .34 "
         "elsewhere (computed beforehand from 400 sources), and smaller at these pairs."
     ),

@@ -178,8 +178,8 @@ def _other_gains(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     ),
     criterion=(
         "Fails if the 95% interval of a difference (four less one, ten less four; distilled, peaked, "
-        "undistilled) lies below -1 point. Holds if no mean difference is below -1 point, the interval of "
-        "ten less one lies above 0 for at least one of the data, and there the mean gain by four is at "
+        "undistilled) lies below $-1$ point. Holds if no mean difference is below $-1$ point, the interval "
+        "of ten less one lies above 0 for at least one of the data, and there the mean gain by four is at "
         "least half of that by ten. Otherwise undecided." + UNLEARNED
     ),
     trials=refining_and_exact,

@@ -116,6 +116,7 @@ def _scores_table(results: Results) -> Table:
         "outside: fails; otherwise undecided." + UNLEARNED
     ),
     trials=open_and_exact,
+    uses=("parallel/exact-stutter",),
     kind="experiment",
 )
 @if_learned
@@ -145,6 +146,7 @@ def stutter_is_bayes(results: Results) -> Outcome:
         "above: fails; otherwise undecided." + UNLEARNED
     ),
     trials=open_and_exact,
+    uses=("parallel/proposition-4.1.3",),
     kind="experiment",
 )
 @if_learned
@@ -291,7 +293,8 @@ for name, of, title in (
             "are equal."
         ),
         criterion=(
-            f"1 - (mean at repeats) / (mean elsewhere), {ENOUGH}: all 95% intervals above 0.15: holds; one "
+            r"$1 - (\text{mean at repeats}) / (\text{mean elsewhere})$, "
+            f"{ENOUGH}: all 95% intervals above 0.15: holds; one "
             "below: fails; otherwise, or without such data, undecided." + UNLEARNED
         ),
         trials=refining,

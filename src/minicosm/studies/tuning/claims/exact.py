@@ -59,10 +59,11 @@ COLUMNS = {
         "tuned by gradient, has a higher test accuracy than a linear head alone."
     ),
     criterion=(
-        "At every |H| > 10 the 95% interval of the paired difference over worlds lies above 0: holds; "
-        "below 0 at some: fails; otherwise undecided."
+        r"At every $|\mathcal{H}| > 10$ the 95% interval of the paired difference over worlds lies above 0: "
+        "holds; below 0 at some: fails; otherwise undecided."
     ),
     trials=exact_left,
+    uses=("tuning/theorem-3.3", "tuning/theorem-3.6"),
     kind="figure",
     figure=figures.figure_3_left,
 )
@@ -89,7 +90,8 @@ def prompt_beats_head(results: Results) -> Outcome:
     source=f"{LEFT} and Section 5",
     statement="The improvement is there at all hidden sizes, also with fewer states than tokens.",
     criterion=(
-        "The same intervals at every |H|: all above 0: holds; one below: fails; otherwise undecided."
+        r"The same intervals at every $|\mathcal{H}|$: all above 0: holds; one below: fails; otherwise "
+        "undecided."
     ),
     trials=exact_many,
     kind="figure",
@@ -159,11 +161,12 @@ def reference(results: Results) -> Outcome:
     title="Where W is well conditioned the head of Theorem 3.3 makes no mistake",
     source=f"{PAPER}, Theorem 3.3, on the worlds of Appendix E",
     statement=(
-        "In worlds of the simulations with cond(W) < 1e6 the constructed head is right on every example "
-        "whose exact margin is above 1e-6."
+        r"In worlds of the simulations with $\operatorname{cond}(W) < 10^6$ the constructed head is right on "
+        "every example whose exact margin is above $10^{-6}$."
     ),
     criterion="No such example is wrong.",
     trials=exact_left,
+    uses=("tuning/theorem-3.3",),
     kind="experiment",
 )
 def constructed_head(results: Results) -> Outcome:
@@ -185,8 +188,9 @@ def constructed_head(results: Results) -> Outcome:
         "and at 10 and more states than the published prompt tuning of a pretrained model."
     ),
     criterion=(
-        "At every |H| > 10 the 95% interval of the paired difference to the head lies above 0, and at every "
-        "|H| >= 10 that of the regression's accuracy above the published mean (below at one: fails)."
+        r"At every $|\mathcal{H}| > 10$ the 95% interval of the paired difference to the head lies above 0, "
+        r"and at every $|\mathcal{H}| \ge 10$ that of the regression's accuracy above the published mean "
+        "(below at one: fails)."
     ),
     trials=exact_left,
     kind="control",
@@ -271,10 +275,11 @@ def memory_table(results: Results) -> Table:
         "least 97% with 2 to 5 memory values and of at least 95% with 7."
     ),
     criterion=(
-        "The 95% interval of the mean accuracy lies above 97% at every |M| <= 5, and above 95% beyond: "
-        "holds; below at some: fails; otherwise undecided."
+        r"The 95% interval of the mean accuracy lies above 97% at every $|\mathcal{M}| \le 5$, and above 95% "
+        "beyond: holds; below at some: fails; otherwise undecided."
     ),
     trials=exact_right,
+    uses=("tuning/theorem-4.3",),
     kind="figure",
     figure=figures.figure_3_right,
 )
@@ -297,7 +302,7 @@ def near_perfect(results: Results) -> Outcome:
         "linear head on a vanilla HMM with as many states, by at least 8 points."
     ),
     criterion=(
-        "Welch's 95% interval of the difference lies above 8 points at every size >= 12: holds; below at "
+        r"Welch's 95% interval of the difference lies above 8 points at every size $\ge 12$: holds; below at "
         "one: fails; otherwise undecided."
     ),
     trials=exact_right,
@@ -312,7 +317,7 @@ def beats_vanilla(results: Results) -> Outcome:
     }
     return all_of(
         all_above("difference in points", found, LEAST_LEAD),
-        remark="The two tasks differ: the memory is read from all positions, H_1 from its neighbours.",
+        remark="The two tasks differ: the memory is read from all positions, $H_1$ from its neighbours.",
     )
 
 
@@ -325,8 +330,8 @@ def beats_vanilla(results: Results) -> Outcome:
         "on token counts with no model, stays within 5 points of the attention head."
     ),
     criterion=(
-        "The 95% intervals of both paired differences lie within 5 points at every |M|: holds; one "
-        "outside: fails; otherwise undecided."
+        r"The 95% intervals of both paired differences lie within 5 points at every $|\mathcal{M}|$: holds; "
+        "one outside: fails; otherwise undecided."
     ),
     trials=exact_right,
     kind="control",

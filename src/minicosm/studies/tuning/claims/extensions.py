@@ -39,7 +39,7 @@ OURS = "beyond the paper"
     title="Each lost dimension of the emissions costs a linear head accuracy",
     source=OURS,
     statement=(
-        "As columns of W are made equal the accuracy of the best linear head falls with every rank, from "
+        "As columns of $W$ are made equal the accuracy of the best linear head falls with every rank, from "
         "near 1 at full rank, where the head of Theorem 3.3 is exact."
     ),
     criterion=(
@@ -47,6 +47,7 @@ OURS = "beyond the paper"
         "fails), and the constructed head at full rank is right on at least 99.9% in every world."
     ),
     trials=rank,
+    uses=("tuning/theorem-3.3",),
     kind="experiment",
     figure=figures.rank_curve,
 )
@@ -89,7 +90,7 @@ def gap_table(n: Any) -> Table:
     source=OURS,
     statement=(
         "With 10 states and 4 tokens, for balanced contrasts of two states: where Assumption 3.5 holds the "
-        "prompt and head of Theorem 3.6 are right on every example whose exact score is above 1e-9 in "
+        "prompt and head of Theorem 3.6 are right on every example whose exact score is above $10^{-9}$ in "
         "size, and the best head without a prompt is not."
     ),
     criterion=(
@@ -97,6 +98,7 @@ def gap_table(n: Any) -> Table:
         "wrong; the 95% interval of its lead over the best head lies above 0."
     ),
     trials=gap,
+    uses=("tuning/theorem-3.6", "tuning/covering-search"),
     kind="experiment",
     figure=figures.prompt_gap,
 )
@@ -127,6 +129,7 @@ def constructed_prompt(results: Results) -> Outcome:
         "interval: fails)."
     ),
     trials=gap,
+    uses=("tuning/constructed-prompt",),
     kind="experiment",
 )
 def trained_prompts_fall_short(results: Results) -> Outcome:
@@ -157,10 +160,11 @@ def trained_prompts_fall_short(results: Results) -> Outcome:
         "accurate at .15."
     ),
     criterion=(
-        "The 95% intervals of the paired differences of log10 cond(W) and of the constructed head's accuracy "
-        "lie on the stated side of 0 (on the other: fails)."
+        r"The 95% intervals of the paired differences of $\log_{10} \operatorname{cond}(W)$ and of the "
+        "constructed head's accuracy lie on the stated side of 0 (on the other: fails)."
     ),
     trials=temperature,
+    uses=("tuning/theorem-3.3",),
     kind="experiment",
     figure=figures.temperature,
 )
@@ -208,11 +212,12 @@ def _digits(condition: float) -> float:
     title="Softmax attention tends to the hard head at the predicted rate",
     source="Section 4.1, remark on the limit of large queries",
     statement=(
-        "With scores multiplied by lambda, softmax attention differs from the hard head of Theorem 4.3 by "
-        "at most T exp(-lambda gap) times the range of the values."
+        r"With scores multiplied by $\lambda$, softmax attention differs from the hard head of Theorem 4.3 "
+        r"by at most $T e^{-\lambda \cdot \text{gap}}$ times the range of the values."
     ),
-    criterion="The bound is never exceeded, beyond rounding, at any lambda, world or sequence.",
+    criterion=r"The bound is never exceeded, beyond rounding, at any $\lambda$, world or sequence.",
     trials=sharpness,
+    uses=("tuning/theorem-4.3",),
     kind="experiment",
     figure=figures.sharpness,
 )

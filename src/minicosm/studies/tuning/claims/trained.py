@@ -38,17 +38,10 @@ SAME = "the 95% interval over worlds of the paired difference lies above 0"
 DECIDES = f"{SAME}: holds; below 0 at some: fails; otherwise undecided."
 
 COLUMNS = {
-    "majority": "majority",
-    "trained_head": "head",
-    "trained_best": "best head",
-    "trained_prompt": "prompt",
-    "exact_head": "exact, head",
-    "exact_best": "exact, best head",
-    "exact_prompt": "exact, prompt",
-    "first_tokens": "5 tokens",
-    "histogram": "counts",
-    "posterior": "posterior",
-}
+    "majority": "majority", "trained_head": "head", "trained_best": "best head", "trained_prompt": "prompt",
+    "exact_head": "exact, head", "exact_best": "exact, best head", "exact_prompt": "exact, prompt",
+    "first_tokens": "5 tokens", "histogram": "counts", "posterior": "posterior",
+}  # fmt: skip
 
 
 @claim(
@@ -59,8 +52,9 @@ COLUMNS = {
         "On Transformers pretrained by masked prediction in worlds with 8 and more states, a soft prompt of "
         "20 rows with a linear head has a higher test accuracy than a linear head alone."
     ),
-    criterion=f"At every |H| >= 8 {DECIDES}",
+    criterion=rf"At every $|\mathcal{{H}}| \ge 8$ {DECIDES}",
     trials=trained_left,
+    uses=("tuning/theorem-3.6",),
     kind="figure",
     figure=figures.trained_left,
 )
@@ -114,7 +108,7 @@ def gain_of_five(results: Results) -> Outcome:
         "With more states than tokens the tuned prompt is also more accurate than the best linear head, "
         "found by logistic regression to convergence: the gain is not one of optimisation."
     ),
-    criterion=f"At every |H| > 10 {DECIDES}",
+    criterion=rf"At every $|\mathcal{{H}}| > 10$ {DECIDES}",
     trials=trained_left,
     kind="experiment",
 )
@@ -130,10 +124,11 @@ def beats_best(results: Results) -> Outcome:
         "With more states than tokens a prompt of one row is as accurate as one of 20 rows, within 5 points."
     ),
     criterion=(
-        "The 95% interval over worlds with |H| > 10 of the paired difference on the first task lies within "
-        "5 points of 0: holds; outside: fails; otherwise undecided."
+        r"The 95% interval over worlds with $|\mathcal{H}| > 10$ of the paired difference on the first task "
+        "lies within 5 points of 0: holds; outside: fails; otherwise undecided."
     ),
     trials=trained_left,
+    uses=("tuning/prompt-length",),
     kind="experiment",
 )
 def prompt_length(results: Results) -> Outcome:
@@ -199,7 +194,7 @@ def close(results: Results) -> Outcome:
         "At 25 and 30 states a tuned head on a small pretrained model is more accurate than always "
         "answering the more frequent label, which the published head accuracies are not."
     ),
-    criterion=f"At every |H| >= 25 {DECIDES}",
+    criterion=rf"At every $|\mathcal{{H}}| \ge 25$ {DECIDES}",
     trials=trained_left,
     kind="control",
 )
@@ -252,14 +247,15 @@ def better_models(results: Results) -> Outcome:
     title="What a trained prompt does is mostly a change of the prior of the hidden state",
     source=f"{PAPER}, Lemma C.2, asked of trained models",
     statement=(
-        "The exact model with another law of H_1 reproduces more than half of what a prompt changes in a "
+        "The exact model with another law of $H_1$ reproduces more than half of what a prompt changes in a "
         "pretrained model's output at the mask (total variation, mean over sequences)."
     ),
     criterion=(
-        "The 95% interval over worlds with |H| > 10 of `1 - misfit / change` lies above 1/2: holds; "
-        "below: fails; otherwise undecided."
+        r"The 95% interval over worlds with $|\mathcal{H}| > 10$ of $1 - \text{misfit}/\text{change}$ lies "
+        "above $1/2$: holds; below: fails; otherwise undecided."
     ),
     trials=trained_left,
+    uses=("tuning/lemmas-c.1-and-c.2",),
     kind="experiment",
     figure=figures.prompt_effect,
 )
@@ -288,10 +284,11 @@ def prior_shift(results: Results) -> Outcome:
         "(with the prior that fits its effect best) of the states on which the label depends."
     ),
     criterion=(
-        "The 95% interval over worlds with |H| > 10 of the rise lies above 0: holds; below: fails; "
-        "otherwise undecided."
+        r"The 95% interval over worlds with $|\mathcal{H}| > 10$ of the rise lies above 0: holds; below: "
+        "fails; otherwise undecided."
     ),
     trials=trained_left,
+    uses=("tuning/theorem-3.6",),
     kind="experiment",
 )
 def keeps_what_matters(results: Results) -> Outcome:
@@ -332,10 +329,11 @@ MEMORY_COLUMNS = {
         "accuracy of at least 97% with 2 to 5 memory values and of at least 95% with 7."
     ),
     criterion=(
-        "The 95% interval over worlds of the mean accuracy lies above 97% at every |M| <= 5, and above 95% "
-        "beyond: holds; below at some: fails; otherwise undecided."
+        r"The 95% interval over worlds of the mean accuracy lies above 97% at every $|\mathcal{M}| \le 5$, "
+        "and above 95% beyond: holds; below at some: fails; otherwise undecided."
     ),
     trials=trained_right,
+    uses=("tuning/theorem-4.3",),
     kind="figure",
     figure=figures.trained_right,
 )
@@ -383,7 +381,7 @@ def near_perfect(results: Results) -> Outcome:
         "least 8 points."
     ),
     criterion=(
-        "Welch's 95% interval of the difference lies above 8 points at every size >= 12: holds; below at "
+        r"Welch's 95% interval of the difference lies above 8 points at every size $\ge 12$: holds; below at "
         "one: fails; otherwise undecided."
     ),
     trials=trained_right,
@@ -398,5 +396,5 @@ def beats_vanilla(results: Results) -> Outcome:
     }
     return all_of(
         all_above("difference in points", found, LEAST_LEAD),
-        remark="The two tasks differ: the memory is read from all positions, H_1 from its neighbours.",
+        remark="The two tasks differ: the memory is read from all positions, $H_1$ from its neighbours.",
     )

@@ -38,7 +38,7 @@ def tune_prompts(
     folder: Path,
 ) -> dict[str, Any]:
     """Prompts on the exact and the trained model, and what they do to the laws; then a prompt of one row
-    for the first task."""
+    for the first task where states outnumber tokens."""
     tuning, task, messages = config.tuning, data.task, data.messages
     assert isinstance(data.world, HMM) and messages is not None
     start_key, exact_key, tune_key = jax.random.split(key, 3)
@@ -51,7 +51,8 @@ def tune_prompts(
     answers = jnp.asarray(task.labels, jnp.int32)
 
     def tune(i: int, length: int) -> tuple[np.ndarray, float]:
-        """Task i's prompt of so many rows: the laws at the mask after it, and the test accuracy."""
+        """Task i's prompt of so many rows: the test sequences' laws at the mask after it, and the test
+        accuracy."""
         labels = answers[i]
         start = Classifier(
             fresh_linear_head(config.vocab),
@@ -70,8 +71,8 @@ def tune_prompts(
         )
         tuned = classifier["prompt"]
         assert tuned.prompt is not None and isinstance(tuned.head, LinearHead)
-        prompted = outputs_at_mask(model, tokens, tuned.prompt.rows)
-        scores = jax.vmap(tuned.head)(prompted[test])
+        prompted = outputs_at_mask(model, tokens[test], tuned.prompt.rows)
+        scores = jax.vmap(tuned.head)(prompted)
         return np.asarray(prompted, np.float64), float(accuracy(scores, labels[test]))
 
     for i in range(config.tasks):
@@ -82,12 +83,13 @@ def tune_prompts(
             messages[test],
             np.asarray(task.mu[i]),
             laws[test],
-            prompted[test],
+            prompted,
             exact.prior[i],
         )
         rows.append(row)
     found |= {name: [row[name] for row in rows] for name in rows[0]}
-    found["trained_prompt_1"] = [tune(0, 1)[1]]
+    if config.hidden > config.vocab:
+        found["trained_prompt_1"] = [tune(0, 1)[1]]
     return found
 
 
