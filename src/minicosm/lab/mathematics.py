@@ -31,7 +31,6 @@ _CONSTANTS = set("∅∞⊤⊥⋆*∗∂∇∀∃")
 _FUNCTION = re.compile("[A-Za-z]{2,}")
 _SCRIPTED = {_NAME + kind for kind in ("msub", "msup", "msubsup", "munder", "mover", "munderover")}
 _THIN = "0.167em"
-_ELEMENT = re.compile("<math.*</math>")
 _LONG = 26  # signs of a formula that a line of a telephone holds
 
 
@@ -131,8 +130,7 @@ def inline(text: str) -> Markup:
             elements = _breakable(mathml(tex))
             elements[0] = f"{escape(before)}{elements[0]}"
             elements[-1] = f"{elements[-1]}{escape(after)}"
-            near = '<span class="near">{}</span>'
-            made += [one if _ELEMENT.fullmatch(one) else near.format(one) for one in elements]
+            made += [f'<span class="near">{element}</span>' for element in elements]
     return Markup("".join(made))
 
 
