@@ -63,10 +63,15 @@ def test_signs_and_bars_are_set_close():
     assert mathml("|a|/b").count('rspace="0.05em"') == 3
 
 
-def test_names_of_functions_are_set_apart_from_letters_but_not_from_brackets():
+def test_names_and_signs_are_spaced_by_what_stands_beside_them():
     assert '<mo lspace="0" rspace="0.167em">log</mo><mi>n</mi>' in mathml(r"\log n")
     assert '<mo lspace="0.167em" rspace="0">exp</mo>' in mathml(r"2 \exp(n)")
+    assert '<mo lspace="0" rspace="0">max</mo><mi>i</mi>' in mathml(r"\max_i (x)")
     assert "<mi>·</mi>" in mathml(r"f(\cdot)") and "<mo>·</mo>" in mathml(r"a \cdot b")
+    assert '<mo>,</mo><mo form="prefix">−</mo>' in mathml("(0, -2)") and "<mo>−</mo>" in mathml(
+        "a-b"
+    )
+    assert '<mi mathvariant="normal">Γ</mi>' in mathml(r"\Gamma")
     assert "<mi>⋆</mi>" in mathml(r"x^\star") and "<mo>⪯</mo>" in mathml(r"A \preceq B")
 
 
@@ -79,3 +84,12 @@ def test_a_line_does_not_end_between_mathematics_and_what_stands_close_to_it():
         "(M",
         "M).",
     ]
+
+
+def test_a_long_formula_may_be_broken_after_relations_and_signs():
+    page = html(r"$a = b$ and $f(x_1, x_2) = \|g(x_1) - g(x_2)\| + \sum_{i=1}^n y_i + z \le -c$.")
+    assert page.count("<math") == page.count("</math>") >= 4
+    assert page.count('<mo form="infix">') == page.count("<math") - 2
+    text = "".join(ElementTree.fromstring(page).itertext())
+    assert text == "a=b and f(x1,x2)=‖g(x1)−g(x2)‖+∑i=1nyi+z≤−c."
+    assert "</math>.</span>" in page and '<mo form="prefix">' in page

@@ -26,19 +26,12 @@ _LOWERED |= {"−": "₋", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
 _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
             "_": "\u0304", "‾": "\u0304", "―": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
 _DIGITS = {"double-struck": "𝟘", "bold": "𝟎"}  # browsers know no such variant of a number
+_UPRIGHT = set("ΓΔΘΛΞΠΣΦΨΩ")
 _CONSTANTS = set("∅∞⊤⊥⋆*∗∂∇∀∃")
 _FUNCTION = re.compile("[A-Za-z]{2,}")
 _SCRIPTED = {_NAME + kind for kind in ("msub", "msup", "msubsup", "munder", "mover", "munderover")}
 _THIN = "0.167em"
-
-
-def _tight(found: str) -> str:
-    """No space around bars and strokes, nor after a minus that is a sign."""
-    bars = r'<mo(?: stretchy="false")?>(?=(?:&#x0007C;|&#x0002F;|/)</mo>)'
-    found = re.sub(bars, '<mo stretchy="false" lspace="0.05em" rspace="0.05em">', found)
-    opening = r"(<m[io][^>]*>(?:[(\[;=<>≤≥∈]|&#x000(?:28|5B|7B|2C|3C|3D|3E);|&#x0226[45];)</m[io]>)"
-    space = r"((?:<mspace[^>]*>)?)"
-    return re.sub(opening + space + r"<mo>(?=&#x02212;)", r'\1\2<mo form="prefix">', found)
+_LONG = 26  # signs of a formula that a line of a telephone holds
 
 
 @cache
@@ -47,7 +40,7 @@ def mathml(tex: str) -> str:
     from latex2mathml.converter import convert
 
     try:
-        found = _tight(convert(tex.replace(r"\arg", r"\operatorname{arg}")))
+        found: str = convert(tex.replace(r"\arg", r"\operatorname{arg}"))
     except Exception as error:  # the library's exceptions have no class in common
         raise ValueError(f"${tex}$ is not LaTeX that can be typeset ({error!r})") from None
     if unknown := re.search(r"<m[io]>(\\\w*|[{}])", found):
@@ -58,7 +51,8 @@ def mathml(tex: str) -> str:
     for node in root.iter():
         _set_kind(node)
     for node in root.iter():
-        _set_spaces(list(node))
+        if node.tag not in _SCRIPTED:
+            _set_spaces([part for part in node if part.tag != _NAME + "mspace"])
     return ElementTree.tostring(root, "unicode").replace("ns0:", "").replace("xmlns:ns0", "xmlns")
 
 
@@ -68,6 +62,8 @@ def _set_kind(node: Any) -> None:
         node.text = "∼"  # \sim
     if node.tag == _NAME + "mi" and node.text and node.text in _SPACED | {";"}:
         node.tag = _NAME + "mo"
+    elif node.tag == _NAME + "mi" and node.text and node.text in _UPRIGHT:
+        node.set("mathvariant", "normal")
     elif node.tag == _NAME + "mo" and node.text and node.text in _CONSTANTS:
         node.tag = _NAME + "mi"
     elif node.tag == _NAME + "mn" and (zero := _DIGITS.get(node.attrib.pop("mathvariant", ""))):
@@ -75,20 +71,25 @@ def _set_kind(node: Any) -> None:
 
 
 def _set_spaces(row: list[Any]) -> None:
-    """A thin space around the names of functions, but none before a bracket or after an operator."""
+    """Space by neighbours: thin around names of functions, but none before a bracket or after an operator.
+
+    None to speak of around bars and strokes, nor after a sign, as in `(0, -2)`, which is no difference.
+    """
     for before, node, after in zip([None, *row], row, [*row[1:], None], strict=False):
         core = node[0] if node.tag in _SCRIPTED else node
-        if core.text == "·" and before is not None and before.text in ("(", "[", "‖"):
-            core.tag = _NAME + "mi"  # a place for an argument, not a product
-        if core.tag not in (_NAME + "mi", _NAME + "mo") or not _FUNCTION.fullmatch(core.text or ""):
+        if core.tag not in (_NAME + "mi", _NAME + "mo"):
             continue
-        core.tag = _NAME + "mo"
-        left = before is not None and (
-            before.tag not in (_NAME + "mo", _NAME + "mspace") or before.text in (")", "]")
-        )
-        right = after is not None and after.text not in ("(", "[", ")", "]", ",")
-        core.set("lspace", _THIN if left else "0")
-        core.set("rspace", _THIN if right else "0")
+        if core.text in ("|", "/"):
+            core.attrib |= {"stretchy": "false", "lspace": "0.05em", "rspace": "0.05em"}
+        elif core.text in ("−", "+") and before is not None and before.text in _BEFORE_SIGN:
+            core.set("form", "prefix")
+        elif core.text == "·" and before is not None and before.text in ("(", "[", "‖"):
+            core.tag = _NAME + "mi"  # a place for an argument, not a product
+        elif _FUNCTION.fullmatch(core.text or ""):
+            core.tag = _NAME + "mo"
+            left = before is not None and (before.tag != _NAME + "mo" or before.text in (")", "]"))
+            right = after is not None and after.text not in ("(", "[", ")", "]", ",")
+            core.attrib |= {"lspace": _THIN if left else "0", "rspace": _THIN if right else "0"}
 
 
 @cache
@@ -126,9 +127,40 @@ def inline(text: str) -> Markup:
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
         if tex:  # a line does not end between mathematics and what stands close to it
-            near = f"{escape(before)}{mathml(tex)}{escape(after)}"
-            made.append(f'<span class="near">{near}</span>')
+            elements = _breakable(mathml(tex))
+            elements[0] = f"{escape(before)}{elements[0]}"
+            elements[-1] = f"{elements[-1]}{escape(after)}"
+            made += [f'<span class="near">{element}</span>' for element in elements]
     return Markup("".join(made))
+
+
+def _breakable(found: str) -> list[str]:
+    """A long formula as several elements, because browsers break lines between them only: after
+    relations, and where a piece is long still also after signs and commas."""
+    row = ElementTree.fromstring(found.replace(f' xmlns="{_NAME[1:-1]}"', ""))[0]
+    pieces = [list(row)]
+    for signs in (_RELATIONS, "+−,/"):
+        pieces = [shorter for piece in pieces for shorter in _cut(piece, signs)]
+    if len(pieces) == 1:
+        return [found]
+    made = []
+    for piece in pieces:
+        if piece[-1].tag == "mo" and piece is not pieces[-1]:
+            piece[-1].set("form", "infix")  # with the space that it has inside a row
+        inner = "".join(ElementTree.tostring(part, encoding="unicode") for part in piece)
+        made.append(f'<math display="inline"><mrow>{inner}</mrow></math>')
+    return made
+
+
+def _cut(piece: list[Any], signs: str) -> list[list[Any]]:
+    if sum(len("".join(part.itertext())) for part in piece) <= _LONG:
+        return [piece]
+    ends = [
+        i + 1
+        for i, part in enumerate(piece[:-1])
+        if i and part.tag == "mo" and part.text in signs and part.get("form") != "prefix"
+    ]
+    return [piece[a:b] for a, b in zip([0, *ends], [*ends, len(piece)], strict=True)]
 
 
 def _emphasised(escaped: str) -> str:
@@ -138,7 +170,9 @@ def _emphasised(escaped: str) -> str:
 
 # -- MathML as one line ------------------------------------------------------------------------
 
+_RELATIONS = "=<>≤≥∈∉⊂⊆→↦⇒⇔∼≈≠∣∝≡≪≫←≺⪯≲≳⟹⟺"
 _SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺⊙")
+_BEFORE_SIGN = _SPACED | set("([{,;")
 
 
 def _text(node: Any) -> str:
