@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minicosm.lab.mathematics import html, mathml, plain, unicode
+from minicosm.lab.mathematics import html, inline, mathml, plain, unicode
 
 LINES = {
     r"P[H_0 = h \mid x_{1:t}]": "P[H₀ = h ∣ x_{1:t}]",
@@ -84,3 +84,10 @@ def test_a_line_does_not_end_between_mathematics_and_what_stands_close_to_it():
         "(M",
         "M).",
     ]
+
+
+def test_long_formulas_may_be_broken_after_relations_outside_of_brackets():
+    page = inline(r"$(f(a = b))_i \le \sum_{j = 1}^n x_j + \log(n + 1)$, so")
+    parts = re.findall(r'<span class="near">(.*?)</span>', page)
+    assert [re.sub("<.*?>", "", part) for part in parts] == ["(f(a=b))i≤", "∑j=1nxj+", "log(n+1),"]
+    assert inline("$x < y$").count("<math") == 1

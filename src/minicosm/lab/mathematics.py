@@ -31,6 +31,8 @@ _CONSTANTS = set("∅∞⊤⊥⋆*∗∂∇∀∃")
 _FUNCTION = re.compile("[A-Za-z]{2,}")
 _SCRIPTED = {_NAME + kind for kind in ("msub", "msup", "msubsup", "munder", "mover", "munderover")}
 _THIN = "0.167em"
+_BREAKS = set("=<>≤≥∈∝⪯∼≈≠+⊙")
+LONG = 24  # characters of a formula that may be broken at the end of a line
 
 
 @cache
@@ -52,6 +54,10 @@ def mathml(tex: str) -> str:
     for node in root.iter():
         if node.tag not in _SCRIPTED:
             _set_spaces([part for part in node if part.tag != _NAME + "mspace"])
+    return _serialised(root)
+
+
+def _serialised(root: Any) -> str:
     return ElementTree.tostring(root, "unicode").replace("ns0:", "").replace("xmlns:ns0", "xmlns")
 
 
@@ -126,13 +132,36 @@ def inline(text: str) -> Markup:
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
         if tex:  # a line does not end between mathematics and what stands close to it
-            near = escape(before), escape(after)
-            made.append(
-                mathml(tex)
-                if not any(near)
-                else f'<span class="near">{near[0]}{mathml(tex)}{near[1]}</span>'
-            )
+            parts = _breakable(tex)
+            parts[0] = f"{escape(before)}{parts[0]}"
+            parts[-1] += str(escape(after))
+            made += [f'<span class="near">{part}</span>' for part in parts]
     return Markup("".join(made))
+
+
+def _breakable(tex: str) -> list[str]:
+    """A formula, a long one in parts that end with a relation or a sum outside of brackets: browsers
+    break lines between elements, and never within one."""
+    whole = mathml(tex)
+    if len(unicode(tex)) <= LONG:
+        return [whole]
+    (row,) = ElementTree.fromstring(whole)
+    parts: list[list[Any]] = [[]]
+    depth = 0
+    for node in row:
+        if parts[-1] and parts[-1][-1].get("form") == "infix":
+            parts.append([])
+        core = node[0] if node.tag in _SCRIPTED else node
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(core.text or "", 0)
+        if not depth and node.text and node.text in _BREAKS and node.get("form") is None:
+            node.set("form", "infix")
+        parts[-1].append(node)
+    made = []
+    for part in parts:
+        root = ElementTree.Element(_NAME + "math", {"display": "inline"})
+        ElementTree.SubElement(root, _NAME + "mrow").extend(part)
+        made.append(_serialised(root))
+    return made
 
 
 def _emphasised(escaped: str) -> str:
