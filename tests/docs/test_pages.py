@@ -2,7 +2,7 @@
 
 import ast
 import contextlib
-import importlib
+import importlib.util
 import io
 import re
 from dataclasses import fields
@@ -30,6 +30,27 @@ TARGETS = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILIN
 SUBCOMMANDS = {part.__metadata__[0].name: part.__origin__ for part in get_args(Command)}
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=str)
+
+
+def hooks() -> Any:
+    spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
+    assert spec and spec.loader
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_mathematics_between_dollars_is_set_and_code_is_not() -> None:
+    page = hooks().on_page_markdown(
+        "| $|x|$ | `$y$` costs $ 3\n```console\n$ ls $HOME\n```\n$n$-th"
+    )
+    assert page.count("<math") == 2 and page.count("|") == 2 and "`$y$` costs $ 3" in page
+    assert "$ ls $HOME" in page and page.endswith("</math>-th")
+
+
+@every_page
+def test_the_mathematics_of_a_page_can_be_set(page: Page) -> None:
+    assert hooks().on_page_markdown(page.path.read_text())
 
 
 @every_page

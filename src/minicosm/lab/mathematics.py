@@ -31,7 +31,8 @@ _CONSTANTS = set("∅∞⊤⊥⋆*∗∂∇∀∃")
 _FUNCTION = re.compile("[A-Za-z]{2,}")
 _SCRIPTED = {_NAME + kind for kind in ("msub", "msup", "msubsup", "munder", "mover", "munderover")}
 _THIN = "0.167em"
-_LONG = 26  # signs of a formula that a line of a telephone holds
+_BREAKS = set("=<>≤≥∈∝⪯∼≈≠+⊙")
+LONG = 24  # characters of a formula that may be broken at the end of a line
 
 
 @cache
@@ -53,6 +54,10 @@ def mathml(tex: str) -> str:
     for node in root.iter():
         if node.tag not in _SCRIPTED:
             _set_spaces([part for part in node if part.tag != _NAME + "mspace"])
+    return _serialised(root)
+
+
+def _serialised(root: Any) -> str:
     return ElementTree.tostring(root, "unicode").replace("ns0:", "").replace("xmlns:ns0", "xmlns")
 
 
@@ -127,40 +132,36 @@ def inline(text: str) -> Markup:
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
         if tex:  # a line does not end between mathematics and what stands close to it
-            elements = _breakable(mathml(tex))
-            elements[0] = f"{escape(before)}{elements[0]}"
-            elements[-1] = f"{elements[-1]}{escape(after)}"
-            made += [f'<span class="near">{element}</span>' for element in elements]
+            parts = _breakable(tex)
+            parts[0] = f"{escape(before)}{parts[0]}"
+            parts[-1] += str(escape(after))
+            made += [f'<span class="near">{part}</span>' for part in parts]
     return Markup("".join(made))
 
 
-def _breakable(found: str) -> list[str]:
-    """A long formula as several elements, because browsers break lines between them only: after
-    relations, and where a piece is long still also after signs and commas."""
-    row = ElementTree.fromstring(found.replace(f' xmlns="{_NAME[1:-1]}"', ""))[0]
-    pieces = [list(row)]
-    for signs in (_RELATIONS, "+−,/"):
-        pieces = [shorter for piece in pieces for shorter in _cut(piece, signs)]
-    if len(pieces) == 1:
-        return [found]
+def _breakable(tex: str) -> list[str]:
+    """A formula, a long one in parts that end with a relation or a sum outside of brackets: browsers
+    break lines between elements, and never within one."""
+    whole = mathml(tex)
+    if len(unicode(tex)) <= LONG:
+        return [whole]
+    (row,) = ElementTree.fromstring(whole)
+    parts: list[list[Any]] = [[]]
+    depth = 0
+    for node in row:
+        if parts[-1] and parts[-1][-1].get("form") == "infix":
+            parts.append([])
+        core = node[0] if node.tag in _SCRIPTED else node
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(core.text or "", 0)
+        if not depth and node.text and node.text in _BREAKS and node.get("form") is None:
+            node.set("form", "infix")
+        parts[-1].append(node)
     made = []
-    for piece in pieces:
-        if piece[-1].tag == "mo" and piece is not pieces[-1]:
-            piece[-1].set("form", "infix")  # with the space that it has inside a row
-        inner = "".join(ElementTree.tostring(part, encoding="unicode") for part in piece)
-        made.append(f'<math display="inline"><mrow>{inner}</mrow></math>')
+    for part in parts:
+        root = ElementTree.Element(_NAME + "math", {"display": "inline"})
+        ElementTree.SubElement(root, _NAME + "mrow").extend(part)
+        made.append(_serialised(root))
     return made
-
-
-def _cut(piece: list[Any], signs: str) -> list[list[Any]]:
-    if sum(len("".join(part.itertext())) for part in piece) <= _LONG:
-        return [piece]
-    ends = [
-        i + 1
-        for i, part in enumerate(piece[:-1])
-        if i and part.tag == "mo" and part.text in signs and part.get("form") != "prefix"
-    ]
-    return [piece[a:b] for a, b in zip([0, *ends], [*ends, len(piece)], strict=True)]
 
 
 def _emphasised(escaped: str) -> str:

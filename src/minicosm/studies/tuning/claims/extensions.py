@@ -98,7 +98,7 @@ def gap_table(n: Any) -> Table:
         "wrong; the 95% interval of its lead over the best head lies above 0."
     ),
     trials=gap,
-    uses=("tuning/theorem-3.6", "tuning/covering-search"),
+    uses=("tuning/theorem-3.6",),
     kind="experiment",
     figure=figures.prompt_gap,
 )
@@ -129,7 +129,6 @@ def constructed_prompt(results: Results) -> Outcome:
         "interval: fails)."
     ),
     trials=gap,
-    uses=("tuning/constructed-prompt",),
     kind="experiment",
 )
 def trained_prompts_fall_short(results: Results) -> Outcome:
@@ -164,7 +163,6 @@ def trained_prompts_fall_short(results: Results) -> Outcome:
         "constructed head's accuracy lie on the stated side of 0 (on the other: fails)."
     ),
     trials=temperature,
-    uses=("tuning/theorem-3.3",),
     kind="experiment",
     figure=figures.temperature,
 )

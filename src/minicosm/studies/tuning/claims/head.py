@@ -71,7 +71,6 @@ claim(
     ),
     criterion="In every world the condition fails and the scores of all sequences agree to $10^{-9}$.",
     trials=without,
-    uses=("tuning/theorem-3.3",),
 )
 def duplicates(results: Results) -> Outcome:
     fails = all_true("worlds where 3.1 fails", rows(results, "Equal emission laws")["applies"])

@@ -113,7 +113,6 @@ claim(
     ),
     criterion="Each implication holds on every world that satisfies its premise.",
     trials=recoverable_search,
-    uses=("tuning/recoverable-search",),
     check=holds(
         "Assumption 4.2 gives D.5",
         "Assumption D.5 for a dense mu is 4.2",
@@ -134,7 +133,6 @@ claim(
     ),
     criterion="On every such world the assumption fails, and Claim D.3 is off by more than $10^{-3}$.",
     trials=memory,
-    uses=("tuning/lemmas-d.2-to-d.4",),
 )
 def overlapping(results: Results) -> Outcome:
     found = rows(results, "Claim D.3 with overlapping spans")
@@ -157,7 +155,6 @@ def overlapping(results: Results) -> Outcome:
         "over the more frequent label of the same sequences above 0 (one reversed: fails)."
     ),
     trials=memory,
-    uses=("tuning/theorem-4.3",),
     kind="experiment",
 )
 def outside(results: Results) -> Outcome:

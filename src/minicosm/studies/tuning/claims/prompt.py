@@ -180,7 +180,6 @@ def separable(results: Results) -> Outcome:
         "below 50% there (one on the other side: fails)."
     ),
     trials=simulations,
-    uses=("tuning/covering-search",),
     kind="experiment",
 )
 def in_simulations(results: Results) -> Outcome:
