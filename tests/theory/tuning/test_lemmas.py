@@ -62,7 +62,7 @@ def test_the_enumeration_is_a_sum_over_paths():
         for i in range(3):
             others = [None if j == i else token for j, token in enumerate(x)]
             assert got[i] == pytest.approx(joint(world, others)[i + 1], abs=1e-15)
-    with pytest.raises(ValueError, match="paths of length"):
+    with pytest.raises(ValueError, match="too many paths"):
         enumerate_paths(np.eye(8), np.ones(8) / 8, np.ones((1, 8, 8)))
 
 
