@@ -35,7 +35,10 @@ TEXT = ("[]", "entry -1", "tokens below zero")
 ENDING = COMPLETE.with_end()
 CLIQUE = worlds.CliqueIsing(3, 2, 0.5, 0.1)
 KNAPSACK = worlds.Knapsack.random(jax.random.key(0), 3, largest=10)
-SOURCES = {"source_length": count(2), "target_length": count(3, names="target of")}
+SOURCES = {
+    "source_length": count(2, names="source of"),
+    "target_length": count(3, names="target of"),
+}
 OF_TASK = {"world": thing(HIDDEN), "tokens": tokens([0, 1, 1])}
 STATES = array([0, 1], allows=("entry 10**6", "tokens far outside", "one entry less", "[]"))
 RECOVERABLE = worlds.recoverable_memory_world(
