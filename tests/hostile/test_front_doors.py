@@ -109,6 +109,8 @@ def like(value: Any) -> set[str]:
     """The values of the list whose fault a drawn value has; where it has none, nobody knows."""
     if isinstance(value, np.ndarray | np.generic):
         kind, entries = value.dtype.kind, np.asarray(value)
+        if not entries.size:
+            return set()
         if kind == "f" and not np.isfinite(entries).all():
             whole = (
                 {"nan", "array of nan", "entry nan"} if np.isnan(entries).any() else {"inf", "-inf"}
@@ -119,6 +121,8 @@ def like(value: Any) -> set[str]:
     for kinds, name in ((bool, "True"), (complex, "1j"), (str, "'abc'"), (bytes, "b''")):
         if isinstance(value, kinds):
             return {name}
+    if isinstance(value, list | dict):
+        return {repr(value)} & set(hostile.VALUES)
     if value is None:
         return {"None"}
     if isinstance(value, float) and not np.isfinite(value):
@@ -145,6 +149,8 @@ def check(data: st.DataObject, calls: list[hostile.Call]) -> None:
     what, said = hostile.attempt(call, name, value, argument.names)
     if what == "nan" and hostile.has_nan(call.values()):
         what = "accepted"
+    if what == "nan" and isinstance(value, list):
+        names = names.union(*map(like, value))
     allowed = argument.nan if what == "nan" else argument.allows
     meant = what in ("accepted", "nan") and bool(names & allowed)
     unknown = what == "accepted" and not names

@@ -175,6 +175,10 @@ CALLS = [
          executor=thing("local"), display=thing(None, allows="None"), force=flag(False),
          options=thing({}, allows="{}")),
 ]  # fmt: skip
+# A verdict or an estimate carries what it was decided on: NaN never holds, nothing is undecided.
+for call in CALLS:
+    for name, argument in call.arguments.items():
+        call.arguments[name] = argument._replace(nan=argument.nan | (argument.allows & set(NAN)))
 
 
 @pytest.mark.parametrize("call", CALLS, ids=repr)

@@ -27,7 +27,8 @@ FINITE = thing(1.0, allows=("2.5",))
 
 CALLS = [
     Call(text.bleu, outputs=thing(["a b c d"]), references=thing(["a b c e"]), tokenize=thing("13a")),
-    Call(text.Case, name=thing("f", allows="'abc'"), arguments=thing((1,)), expected=thing(1, allows=ANY)),
+    Call(text.Case, name=thing("f", allows="'abc'"), arguments=thing((1,)),
+         expected=thing(1, allows=ANY, nan=("nan", "array of nan"))),
     Call(text.read_case, line=thing("assert f(1) == 1", allows="'abc'")),
     Call(text.Limits, seconds=FINITE, megabytes=FINITE, output=FINITE),
     Call(text.run, code=thing("", allows="'abc'"), limits=thing(LIMITS, allows="None"), trusted=flag(False)),

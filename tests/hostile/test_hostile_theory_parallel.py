@@ -142,7 +142,7 @@ CALLS = [
     Call(
         parallel.proposition_4_1_2,
         image=image,
-        vocab=vocab,
+        vocab=count(2, names="tokens"),
     ),
     Call(STEP.certify, iterates=count(1)),
     Call(

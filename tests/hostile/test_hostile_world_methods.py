@@ -35,7 +35,10 @@ TEXT = ("[]", "entry -1", "tokens below zero")
 ENDING = COMPLETE.with_end()
 CLIQUE = worlds.CliqueIsing(3, 2, 0.5, 0.1)
 KNAPSACK = worlds.Knapsack.random(jax.random.key(0), 3, largest=10)
-SOURCES = {"source_length": count(2), "target_length": count(3, names="target of")}
+SOURCES = {
+    "source_length": count(2, names="source of"),
+    "target_length": count(3, names="target of"),
+}
 OF_TASK = {"world": thing(HIDDEN), "tokens": tokens([0, 1, 1])}
 STATES = array([0, 1], allows=("entry 10**6", "tokens far outside", "one entry less", "[]"))
 RECOVERABLE = worlds.recoverable_memory_world(
@@ -75,7 +78,8 @@ CALLS = [
     Call(PHRASES.length_law, source_length=count(2)),
     *[Call(method, oracle=flag(True)) for method in (COIN.feasible, COIN.feasibility_verifier)],
     Call(COIN.verifier, log_table=array(COIN.log_values(), allows=("entry -1", "entry 10**6", "plus .5"))),
-    Call(worlds.Ising.from_parameters, theta=array([0.1, 0.2, 0.3], allows=FREE), length=count(2)),
+    Call(worlds.Ising.from_parameters, theta=array([0.1, 0.2, 0.3], allows=FREE),
+         length=count(2, names="spins")),
     Call(TABLE.conditional, tokens=tokens([0, 1]), mask=array([True, False])),
     Call(TABLE.number, tokens=tokens([0, 1], allows="one axis more")),
     Call(worlds.Knapsack, weights=thing((1, 2, 3)), target=count(3, allows=("0", "2**40", "2**70"))),

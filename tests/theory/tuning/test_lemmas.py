@@ -62,7 +62,7 @@ def test_the_enumeration_is_a_sum_over_paths():
         for i in range(3):
             others = [None if j == i else token for j, token in enumerate(x)]
             assert got[i] == pytest.approx(joint(world, others)[i + 1], abs=1e-15)
-    with pytest.raises(ValueError, match="paths of length"):
+    with pytest.raises(ValueError, match="too many paths"):
         enumerate_paths(np.eye(8), np.ones(8) / 8, np.ones((1, 8, 8)))
 
 
@@ -80,7 +80,7 @@ def test_lemma_c1_a_prompt_is_a_fake_token():
 
 
 def test_lemma_c1_refuses_a_prompt_outside_the_box():
-    with pytest.raises(ValueError, match=r"entries in \[0, 1\]"):
+    with pytest.raises(ValueError, match="at most 1"):
         lemma_c1(WORLDS[0], np.array([0.5, 1.5, 0.0]), ALL)
 
 
