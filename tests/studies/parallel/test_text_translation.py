@@ -200,18 +200,18 @@ def test_bad_input_is_one_sentence(files):
     assert config.seed == 3 and len(config.contents) == 4
     with pytest.raises(ValueError, match="steps is 0; it must be at least 1"):
         text("paper", 0, steps=0, **both)
-    with pytest.raises(ValueError, match="cannot be divided into 3 equal pieces"):
+    with pytest.raises(ValueError, match="it must be a multiple of pieces, 3"):
         text("paper", 0, pieces=3, **both)
     with pytest.raises(
         ValueError, match="positions is 'sinusoidal'; it must be one of relative, learned"
     ):
         text("paper", 0, positions="sinusoidal", **both)
-    with pytest.raises(ValueError, match="has its own pieces; coverage is for"):
+    with pytest.raises(ValueError, match="a given tokenizer has its own pieces"):
         text("paper", 0, tokenizer="my.model", coverage=0.99, **both)
     for field, value, said in (
         ("heads", 7, "multiple of heads"),
         ("tokenize", "flores", "'flores'; it must be one of 13a, zh"),
-        ("steps", 9000, "warmup is 10000 and steps is 9000; warmup must be less"),
+        ("steps", 9000, "warmup is 10000; it must be less than steps, 9000"),
         ("rate", 0.0, "rate is 0.0; it must be positive"),
         ("coverage", 0.5, "coverage is 0.5; it must be from 0.98 to 1"),
         ("dropout", 1.0, "dropout is 1.0; it must be from 0 to 0.99"),

@@ -350,31 +350,24 @@ class TextRun:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.batch % self.pieces:
             raise ValueError(
-                f"a batch of {self.batch} pairs cannot be divided into {self.pieces} equal pieces"
+                f"batch is {self.batch}; it must be a multiple of pieces, {self.pieces}"
             )
         if self.width % self.heads:
             raise ValueError(f"width is {self.width}; it must be a multiple of heads, {self.heads}")
         for name, known in (("positions", ("relative", "learned")), ("tokenize", TOKENIZERS)):
-            if getattr(self, name) not in known:
-                value = getattr(self, name)
+            if (value := getattr(self, name)) not in known:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
         if not self.passes or min(self.passes) < 1:
             raise ValueError(f"passes is {self.passes}; it needs numbers of at least 1")
         if not 0 <= self.warmup < self.steps:
-            raise ValueError(
-                f"warmup is {self.warmup} and steps is {self.steps}; warmup must be less than steps"
-            )
+            raise ValueError(f"warmup is {self.warmup}; it must be less than steps, {self.steps}")
         if not 0 < self.rate < inf:
             raise ValueError(f"rate is {self.rate}; it must be positive")
         for name, least, most in (("keep", 0, 1), ("coverage", 0.98, 1), ("dropout", 0, 0.99)):
-            if not least <= getattr(self, name) <= most:
-                value = getattr(self, name)
+            if not least <= (value := getattr(self, name)) <= most:
                 raise ValueError(f"{name} is {value}; it must be from {least} to {most}")
         if self.tokenizer and self.coverage != 1:
-            raise ValueError(
-                f"tokenizer is {self.tokenizer}, which has its own pieces; coverage is for a vocabulary "
-                "that is learned from the text"
-            )
+            raise ValueError(f"coverage is {self.coverage}; a given tokenizer has its own pieces")
 
 
 FILES = ("source", "target", "test_source", "test_target")

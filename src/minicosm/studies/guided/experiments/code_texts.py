@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minicosm.text.code_cases import Case, read_case
+from minicosm.text import Case, read_case
 
 LINES = 8
 """Test cases that are asked for; what comes after them does not count."""

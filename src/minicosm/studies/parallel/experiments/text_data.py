@@ -10,9 +10,18 @@ import numpy as np
 from jaxtyping import Int
 
 from minicosm.models import TranslatorConfig
-from minicosm.text.parallel_text import ParallelText, Survey
-from minicosm.text.subwords import SentencePiece, Subwords, load_subwords, train_sentencepiece
-from minicosm.text.token_pairs import Ragged, TokenPairs, buckets, encode
+from minicosm.text import (
+    ParallelText,
+    Ragged,
+    SentencePiece,
+    Subwords,
+    Survey,
+    TokenPairs,
+    buckets,
+    encode,
+    load_subwords,
+    train_sentencepiece,
+)
 from minicosm.training import OneOf, Pairs
 
 from ..trials import TextRun

@@ -10,9 +10,7 @@ import jax
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Translator
 from minicosm.models.stutter import word_stutter_rate
-from minicosm.text.bleu_score import bleu
-from minicosm.text.subwords import Subwords
-from minicosm.text.token_pairs import TokenPairs
+from minicosm.text import Subwords, TokenPairs, bleu
 from minicosm.training import RefinementObjective, TranslationObjective, fit
 from minicosm.training.schedules import adafactor
 

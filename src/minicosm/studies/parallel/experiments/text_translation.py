@@ -13,7 +13,7 @@ from minicosm.decoding import beam as search
 from minicosm.decoding import refine
 from minicosm.lab import Progress
 from minicosm.models import Translator
-from minicosm.text.token_pairs import TokenPairs
+from minicosm.text import TokenPairs
 
 from ..trials import TextRun
 from .text_data import widths, write
