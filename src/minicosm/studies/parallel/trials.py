@@ -8,8 +8,6 @@ from typing import Any, Literal
 from minicosm.lab import Trial, sized
 from minicosm.text.bleu_score import TOKENIZERS
 
-# -- suites -----------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Worlds:
