@@ -81,7 +81,24 @@ def test_rows_that_grow_and_shrink_have_the_laws_of_their_strings(model):
             else:
                 string[-1] = int(draw.integers(0, VOCAB))
     (batch,) = generator._read.values()
-    assert batch._size < 120  # what belongs to no string is forgotten
+    assert batch._kept[0][0].shape[2] <= 48  # twice the longest string, however often it changed
+
+
+def test_the_model_is_run_for_laws_that_are_asked_for_and_not_known(model):
+    generator = HuggingFaceGenerator(model)
+    tokens, sizes = np.array([[1, 2, 0], [2, 1, 0]], np.int32), np.array([2, 2])
+    asked = generator._laws(tokens, sizes, np.array([True, False]))
+    assert generator.passes == 1
+    np.testing.assert_allclose(asked[0], whole(model, [1, 2])[0], atol=2e-5)
+    np.testing.assert_allclose(asked[1], -np.log(VOCAB), rtol=1e-6)
+    shorter = generator._laws(
+        tokens, sizes - 1
+    )  # two rows whose laws after one token are not known
+    assert generator.passes == 2
+    np.testing.assert_allclose(shorter[1], whole(model, [2])[0], atol=2e-5)
+    generator._laws(tokens, sizes, np.array([False, False]))
+    np.testing.assert_array_equal(generator._laws(tokens, sizes - 1), shorter)
+    assert generator.passes == 2
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from .sources import check_most, check_prompts
 from .trace import PADDING, Status, Trace
 
 MAX_CALLS = 1_000_000
+SMALLEST = 8  # rows for which a program of their own is compiled when the others have ended
 Each = tuple[AnyArray, AnyArray, AnyArray, AnyArray]
 """Of every row that is computed: prompt, its length, the limit of the string, and the row's number."""
 
@@ -116,6 +117,7 @@ def sample(
     slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
     state: Any = None
     results: Any = None
+    costly = hasattr(generator, "law_when")  # a program for fewer rows is worth its compilation
     pace = math.inf  # seconds a step took last; the first segment is one step, which may compile
     while waiting < batch or live.any():
         free = np.flatnonzero(~live)
@@ -150,6 +152,13 @@ def sample(
         for whole, part in zip(jax.tree.leaves(results), jax.tree.leaves(small), strict=True):
             whole[rows] = part[ended]
         live &= ~ended
+        if waiting == batch and costly and chunk // 4 >= SMALLEST and 0 < live.sum() <= chunk // 4:
+            # A few long rows are left: what has ended is computed with them no longer.
+            chunk //= 4
+            left = np.argsort(~live, kind="stable")[:chunk]
+            slots, live = slots[left], live[left]
+            each = (tokens[slots], sizes[slots], limits[slots], slots.astype(np.uint32))
+            state = _some(left, state)
         if progress is not None:
             progress(waiting - int(live.sum()), batch)
         if late:
@@ -250,6 +259,11 @@ def _merge(mask: Bool[Array, " chunk"], new: r.Row, old: r.Row) -> r.Row:
         return jnp.where(mask.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
 
     return jax.tree.map(choose, new, old)
+
+
+@jax.jit
+def _some(which: Int[Array, " fewer"], state: r.Row) -> r.Row:
+    return jax.tree.map(lambda leaf: leaf[which], state)
 
 
 @eqx.filter_jit

@@ -1,8 +1,8 @@
 """A Hugging Face causal language model as a generator of many strings at once. Needs torch and transformers.
 
-The model stays where it is, in torch; the compiled samplers call it for a whole batch of rows. All rows
-share one cache of keys and values. Each reading appends entries for every row, and a mask says which of
-them belong to a row's string: going back is masking, and what was read is not read again.
+The model stays where it is, in torch; the compiled samplers call it for a whole batch of rows. Keys and
+values of all rows are kept together, by row and place: going back forgets nothing until other tokens are
+read there. A pass is made by those rows only that ask for a law which is not known.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.worlds.arrays import check_count, check_size, check_whole_numbers
 from minicosm.worlds.memories import check_place, check_step
@@ -105,9 +105,16 @@ class HuggingFaceGenerator:
 
     def law(self, memory: HuggingFaceMemory, n: Int[Array, ""]) -> Float[Array, " V"]:
         """Log-probabilities of the token after the first n."""
+        return self.law_when(memory, n, jnp.bool_(True))
+
+    def law_when(
+        self, memory: HuggingFaceMemory, n: Int[Array, ""], asked: Bool[Array, ""]
+    ) -> Float[Array, " V"]:
+        """The law if it is asked for; else a uniform one, for which the model is not run."""
         n = check_place(self.begin, memory, n)
         shape = jax.ShapeDtypeStruct((self.vocab,), jnp.float32)
-        return jax.pure_callback(self._laws, shape, memory.tokens, n, vmap_method="broadcast_all")
+        given = (memory.tokens, n, asked)
+        return jax.pure_callback(self._laws, shape, *given, vmap_method="broadcast_all")
 
     def _state(self, tokens: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, " E"]:
         shape = jax.ShapeDtypeStruct((self.width,), jnp.float32)
@@ -119,48 +126,48 @@ class HuggingFaceGenerator:
             raise ValueError("no layer is kept; give the generator a layer")
         known = np.asarray(check_whole_numbers("string", string, 0, self.vocab - 1, (None,)))
         batch = _Batch(self, 1)
-        batch.read([known.tolist()])
+        batch.read({0: known.tolist()})
         return np.array(batch.states[0])
 
     # -- on the host: arrays have any number of leading axes, those of the batch ------------------
 
-    def _laws(self, tokens: Any, n: Any) -> Float[np.ndarray, "*batch V"]:
-        return self._answers(tokens, n, "laws", self.vocab)
+    def _laws(self, tokens: Any, n: Any, asked: Any = True) -> Float[np.ndarray, "*batch V"]:
+        return self._answers(tokens, n, asked, "laws")
 
     def _last_states(self, tokens: Any, n: Any) -> Float[np.ndarray, "*batch E"]:
-        return self._answers(tokens, n, "states", self.width)
+        return self._answers(tokens, n, True, "last state")
 
     def _states_of(self, tokens: Any) -> Float[np.ndarray, "*batch P E"]:
         """The states after every prefix of whole strings."""
-        tokens = np.asarray(tokens)
-        sizes = np.full(tokens.shape[:-1], tokens.shape[-1])
-        return self._answers(tokens, sizes, "all", 0).reshape(*tokens.shape, self.width)
+        sizes = np.full(np.shape(tokens)[:-1], np.shape(tokens)[-1])
+        return self._answers(tokens, sizes, True, "states")
 
-    def _answers(self, tokens: Any, n: Any, what: str, width: int) -> np.ndarray:
+    def _answers(self, tokens: Any, n: Any, asked: Any, what: str) -> np.ndarray:
         tokens, n = np.asarray(tokens), np.asarray(n)
-        shape = n.shape
         rows, sizes = tokens.reshape(-1, tokens.shape[-1]), n.reshape(-1)
+        which = np.flatnonzero(np.broadcast_to(asked, n.shape))
         first = [] if self.start is None else [self.start]
+        shape = {
+            "laws": (self.vocab,), "last state": (self.width,), "states": (rows.shape[1], self.width)
+        }[what]  # fmt: skip
+        answers = np.full((len(rows), *shape), -np.log(self.vocab), np.float32)
         try:
-            strings = [first + row[:k].tolist() for row, k in zip(rows, sizes, strict=True)]
-            batch = self._read.setdefault(len(strings), _Batch(self, len(strings)))
+            strings = {int(i): first + rows[i, : sizes[i]].tolist() for i in which}
+            if len(rows) not in self._read:
+                self._read[len(rows)] = _Batch(self, len(rows))
+            batch = self._read[len(rows)]
             batch.read(strings)
-            if what == "all":
-                pairs = zip(batch.states, strings, strict=True)
-                whole = [states[len(first) : len(string)] for states, string in pairs]
-                return np.array(whole, np.float32).reshape(*shape, -1)
-            if what == "states":
-                answers = [
-                    states[len(s) - 1] for states, s in zip(batch.states, strings, strict=True)
-                ]
-            else:
-                answers = [laws[len(s)] for laws, s in zip(batch.laws, strings, strict=True)]
-            return np.array(answers, np.float32).reshape(*shape, width)
-        except (
-            Exception
-        ) as error:  # inside a compiled program: `sample` sees NaN and says what it was
+            for i, string in strings.items():
+                if what == "laws":
+                    answers[i] = batch.laws[i][len(string)]
+                elif what == "states":
+                    answers[i] = batch.states[i][len(first) : len(string)]
+                else:
+                    answers[i] = batch.states[i][len(string) - 1]
+        except Exception as error:  # in a compiled program: `sample` sees NaN and says what it was
             self.error = error
-            return np.full((*shape, width or rows.shape[-1] * self.width), np.nan, np.float32)
+            answers[:] = np.nan
+        return answers.reshape(*n.shape, *shape)
 
 
 class _Batch:
@@ -169,97 +176,106 @@ class _Batch:
     def __init__(self, generator: HuggingFaceGenerator, count: int) -> None:
         self._generator = generator
         self.strings: list[list[int]] = [[] for _ in range(count)]
-        self.places: list[list[int]] = [[] for _ in range(count)]
-        """Where in the cache the keys and values of every token of a row are."""
         self.laws: list[dict[int, np.ndarray]] = [{} for _ in range(count)]
         self.states: list[list[np.ndarray]] = [[] for _ in range(count)]
         self._cache: Any = None
-        self._size = 0
+        self._kept: list[tuple[Any, Any]] = []
+        """Keys and values of each layer, (rows, heads, places, width), at the places of their tokens."""
 
-    def read(self, strings: list[list[int]]) -> None:
-        """Read what is new in the strings; the law after each is known then."""
-        fresh: list[list[int]] = []
-        for i, string in enumerate(strings):
+    def read(self, strings: dict[int, list[int]]) -> None:
+        """Read what is new in the strings of these rows; the law after each is known then."""
+        fresh: dict[int, list[int]] = {}
+        for i, string in strings.items():
             if not string:
                 raise ValueError(
                     "a string is empty; give prompts of at least one token, or a start token"
                 )
             old = self.strings[i]
-            same = next(
-                (k for k, (a, b) in enumerate(zip(old, string, strict=False)) if a != b),
-                min(len(old), len(string)),
-            )
-            if same == len(string) and len(string) in self.laws[i]:
-                fresh.append([])
+            same = len(string) if old[: len(string)] == string else _agreement(old, string)
+            if same == len(string) and same in self.laws[i]:
                 continue
             keep = min(same, len(string) - 1)  # a law that was forgotten: read the last token again
-            del old[keep:], self.places[i][keep:], self.states[i][keep:]
+            del old[keep:], self.states[i][keep:]
             self.laws[i] = {k: law for k, law in self.laws[i].items() if k <= keep}
-            fresh.append(string[keep:])
-        if any(fresh):
-            self._pass(fresh)
+            fresh[i] = string[keep:]
+        if self._generator.vocab * 4 * sum(map(len, self.laws)) > KEPT_BYTES:
+            self.laws = [
+                {len(strings[i]): laws[len(strings[i])]} if i in strings and i not in fresh else {}
+                for i, laws in enumerate(self.laws)
+            ]
+        # One token more is the rule; prompts of a few new rows would make all others wide.
+        for wide in (False, True):
+            if rows := [i for i, new in fresh.items() if (len(new) > 1) == wide]:
+                self._pass(rows, [fresh[i] for i in rows])
 
-    def _pass(self, fresh: list[list[int]]) -> None:
+    def _pass(self, rows: list[int], fresh: list[list[int]]) -> None:
         from transformers import DynamicCache
 
         generator = self._generator
         torch, model = generator._torch, generator._model
         device = next(model.parameters()).device
-        count, wide = len(fresh), max(map(len, fresh))
-        longest = max(map(len, self.places))
+        before = np.array([len(self.strings[i]) for i in rows])
+        new = np.array([len(tokens) for tokens in fresh])
+        past, wide = int(before.max()), int(new.max())
         if self._cache is None:
-            self._cache = DynamicCache(config=model.config)
-        elif self._size > longest + longest // 4 + 16:
-            self._compact(longest, device)
-        if generator.vocab * 4 * sum(map(len, self.laws)) > KEPT_BYTES:
-            self.laws = [
-                {len(s): laws[len(s)]} if len(s) in laws and not new else {}
-                for laws, s, new in zip(self.laws, self.strings, fresh, strict=True)
-            ]
-        mask = np.zeros((count, self._size + wide), np.int64)
-        mask[:, self._size :] = 1  # causality hides what stands after a row's last token
-        ids = np.zeros((count, wide), np.int64)
-        positions = np.zeros((count, wide), np.int64)
-        for i, new in enumerate(fresh):
-            mask[i, self.places[i]] = 1
-            ids[i, : len(new)] = new
-            positions[i] = len(self.places[i]) + np.minimum(np.arange(wide), max(len(new), 1) - 1)
+            self._cache = DynamicCache()
+        every = len(rows) == len(self.strings)  # rows are in order: nothing has to be copied
+        index = slice(None) if every else torch.tensor(rows, device=device)
+        for layer, kept in zip(self._cache.layers, self._kept, strict=True):
+            layer.keys, layer.values = (part[:, :, :past][index] for part in kept)
+        places = np.arange(past + wide)
+        mask = (places < before[:, None]) | (places >= past)  # causality hides what stands after
+        ids = np.zeros((len(rows), wide), np.int64)
+        for row, tokens in zip(ids, fresh, strict=True):
+            row[: len(tokens)] = tokens
+        positions = before[:, None] + np.minimum(np.arange(wide), new[:, None] - 1)
         with torch.no_grad():
             answer = model(
                 input_ids=torch.from_numpy(ids).to(device),
-                attention_mask=torch.from_numpy(mask).to(device),
+                attention_mask=torch.from_numpy(mask.astype(np.int64)).to(device),
                 position_ids=torch.from_numpy(positions).to(device),
                 past_key_values=self._cache,
                 use_cache=True,
                 output_hidden_states=generator.layer is not None,
             )
             self._cache = answer.past_key_values
-            at = torch.tensor([max(len(new), 1) - 1 for new in fresh], device=device)
-            logits = answer.logits[torch.arange(count, device=device), at].float()
+            at = torch.from_numpy(new - 1).to(device)
+            logits = answer.logits[torch.arange(len(rows), device=device), at].float()
             laws = torch.log_softmax(logits, -1).cpu().numpy()
             hidden = None
             if generator.layer is not None:
                 hidden = answer.hidden_states[generator.layer].float().cpu().numpy()
+            self._keep(rows, before, new, past)
         generator.passes += 1
-        for i, new in enumerate(fresh):
-            if new:
-                self.strings[i] += new
-                self.places[i] += range(self._size, self._size + len(new))
-                self.laws[i][len(self.strings[i])] = laws[i]
-                if hidden is not None:
-                    self.states[i] += list(hidden[i, : len(new)])
-        self._size += wide
+        for k, (i, tokens) in enumerate(zip(rows, fresh, strict=True)):
+            self.strings[i] += tokens
+            self.laws[i][len(self.strings[i])] = laws[k]
+            if hidden is not None:
+                self.states[i] += list(hidden[k, : len(tokens)])
 
-    def _compact(self, longest: int, device: Any) -> None:
-        """Forget the entries of the cache that belong to no string."""
-        index = np.zeros((len(self.places), longest), np.int64)
-        for i, places in enumerate(self.places):
-            index[i, : len(places)] = places
-            self.places[i] = list(range(len(places)))
-        chosen = self._generator._torch.from_numpy(index).to(device)[:, None, :, None]
-        for layer in self._cache.layers:
-            for name in ("keys", "values"):
-                whole = getattr(layer, name)
-                every = chosen.expand(-1, whole.shape[1], -1, whole.shape[3])
-                setattr(layer, name, whole.gather(2, every))
-        self._size = longest
+    def _keep(self, rows: list[int], before: np.ndarray, new: np.ndarray, past: int) -> None:
+        """Put keys and values of new tokens at their places."""
+        row, token = np.nonzero(np.arange(new.max()) < new[:, None])
+        where = (np.array(rows)[row], before[row] + token, row, past + token)
+        device = self._cache.layers[0].keys.device
+        to, place, of, spot = (self._generator._torch.from_numpy(x).to(device) for x in where)
+        longest = int((before + new).max())
+        for number, layer in enumerate(self._cache.layers):
+            found = (layer.keys, layer.values)
+            if number == len(self._kept):
+                self._kept.append((found[0][:1, :, :0], found[1][:1, :, :0]))
+            room = self._kept[number][0].shape[2]
+            if longest > room:
+                larger = [part.new_zeros(len(self.strings), part.shape[1], 2 * longest, part.shape[3])
+                          for part in found]  # fmt: skip
+                for part, old in zip(larger, self._kept[number], strict=True):
+                    part[:, :, :room] = old
+                self._kept[number] = (larger[0], larger[1])
+            for part, fresh in zip(self._kept[number], found, strict=True):
+                part[to, :, place] = fresh[of, :, spot]
+
+
+def _agreement(a: list[int], b: list[int]) -> int:
+    """How many tokens two strings have in common at their beginnings."""
+    pairs = enumerate(zip(a, b, strict=False))
+    return next((k for k, (x, y) in pairs if x != y), min(len(a), len(b)))

@@ -133,8 +133,15 @@ def append(task: Task, row: Row, token: Int[Array, ""], when: Bool[Array, ""] | 
 def law(
     task: Task, row: Row, when: Bool[Array, ""] | bool = True
 ) -> tuple[Float[Array, " V"], Row]:
-    """Log-probabilities of the next token; one call of the generator."""
-    answer = task.generator.law(row.memory, row.n)
+    """Log-probabilities of the next token; one call of the generator, if `when`.
+
+    A generator that has `law_when(memory, n, asked)` is told whether its answer is used at all.
+    """
+    if hasattr(task.generator, "law_when"):
+        asked = jnp.asarray(when) & (row.status == Status.RUNNING)
+        answer = task.generator.law_when(row.memory, row.n, asked)
+    else:
+        answer = task.generator.law(row.memory, row.n)
     wrong = ~(jnp.abs(jnp.sum(jnp.exp(answer)) - 1) <= LAW_TOLERANCE)
     row = add(row, calls=jnp.asarray(when))
     return answer, note_fault(row, LAW, wrong & when)

@@ -8,7 +8,6 @@ where what stands after the end cannot change the answer, and cut the answer.
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from .checks import is_concrete
@@ -32,9 +31,16 @@ def cut(answer: Any, length: int) -> Any:
 
     def one(rows: Any) -> jax.Array:
         known = is_concrete(rows)
-        return jnp.asarray(np.asarray(rows)[:length]) if known else rows[:length]
+        # Not `jnp.asarray`: it compiles a program for every shape that it is given.
+        return jax.device_put(np.asarray(rows)[:length]) if known else rows[:length]
 
     return jax.tree.map(one, answer)
+
+
+def pad_tokens(tokens: Any, observed: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens and which of them are observed, padded: nothing is observed after the end."""
+    observed = np.ones(len(tokens), bool) if observed is None else observed
+    return pad(tokens, 0), pad(observed, False)
 
 
 def known(*trees: Any) -> bool:

@@ -30,7 +30,7 @@ from ..arrays import (
     stochastic,
 )
 from ..memories import check_place, check_step
-from ..padding import cut, known, pad, padded_length
+from ..padding import cut, known, pad, pad_tokens, padded_length
 from ..text import numbers_text
 from . import chain
 
@@ -188,18 +188,20 @@ class HMM(eqx.Module):
 
         Unobserved positions are marginalised; an impossible context gives the zero vector.
         """
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        if known(self, tokens, observed):
+            return cut(_conditionals(self, *pad_tokens(tokens, observed)), len(tokens))
         return self.predict(self.embed(tokens, observed))
 
     def posterior(
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Posterior:
         """`P[H_i | observed tokens]` for i = 0..T: `p0 * b_0` and `a_i * b_i * v_i`, normalised."""
-        rows = self.embed(tokens, observed)
-        m = self.messages(rows)
-        start = jnp.asarray(self.p0) * m.backward[0]
-        return Posterior(
-            chain.normalise(jnp.concatenate([start[None], m.forward * m.backward[1:] * rows]))
-        )
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        if known(self, tokens, observed):
+            laws = _posterior(self, *pad_tokens(tokens, observed))
+            return Posterior(cut(laws, len(tokens) + 1))
+        return Posterior(_posterior(self, tokens, observed))
 
     def log_prob(
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
@@ -207,8 +209,7 @@ class HMM(eqx.Module):
         """`log P[observed tokens]`; -inf if they are impossible."""
         tokens, observed = check_tokens(tokens, observed, self.vocab)
         if known(self, tokens, observed):
-            observed = np.ones(len(tokens), bool) if observed is None else observed
-            return _log_prob(self, pad(tokens, 0), pad(observed, False), np.int32(len(tokens)))
+            return _log_prob(self, *pad_tokens(tokens, observed), np.int32(len(tokens)))
         rows = embed_rows(jnp.asarray(self.W), tokens, observed)
         return chain.log_likelihood(jnp.asarray(self.A), self.first, rows)
 
@@ -268,6 +269,19 @@ class HMM(eqx.Module):
     def stationary(self) -> Float[np.ndarray, " hidden"]:
         """The stationary law of the hidden chain; raises if it is not unique."""
         return markov.stationary_law(np.asarray(self.A))
+
+
+@eqx.filter_jit
+def _conditionals(world: HMM, tokens: Any, observed: Any) -> Float[Array, "T vocab"]:
+    return world.predict(world.embed(tokens, observed))
+
+
+@eqx.filter_jit
+def _posterior(world: HMM, tokens: Any, observed: Any) -> Float[Array, "rows hidden"]:
+    rows = embed_rows(jnp.asarray(world.W), tokens, observed)
+    m = chain.messages(jnp.asarray(world.A), world.first, rows)
+    start = jnp.asarray(world.p0) * m.backward[0]
+    return chain.normalise(jnp.concatenate([start[None], m.forward * m.backward[1:] * rows]))
 
 
 @eqx.filter_jit

@@ -30,7 +30,7 @@ from ..arrays import (
 )
 from ..checks import check_last_axes
 from ..memories import check_place, check_step
-from ..padding import cut, known, pad
+from ..padding import cut, known, pad, pad_tokens
 from ..text import numbers_text
 from . import chain, memory_laws
 from .configurations import check_configurations, weights_of
@@ -288,32 +288,20 @@ class MemoryHMM(eqx.Module):
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Float[Array, "T vocab"]:
         """For every position the law of its token given the observed others; see `HMM`."""
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        if known(self, tokens, observed):
+            return cut(memory_laws.conditionals(self, *pad_tokens(tokens, observed)), len(tokens))
         return self.predict(self.embed(tokens, observed))
 
     def posterior(
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
     ) -> MemoryPosterior:
         """Laws of every hidden state and every memory cell given the observed tokens."""
-        rows = self.embed(tokens, observed)
-        m = self.messages(rows)
-        rows = jnp.moveaxis(rows.reshape(len(rows), self.configurations, self.hidden), 1, 0)
-        start = jnp.asarray(self.p0) * m.backward[:, 0]
-        inner = m.forward * m.backward[:, 1:] * rows
-        joint = jnp.concatenate([start[:, None], inner], axis=1)  # (C, T+1, H)
-        # Any position's scales give the same configuration weights; H_0's need no forward part.
-        logs = jnp.concatenate(
-            [m.backward_log[:, :1], m.forward_log + m.backward_log[:, 1:]], axis=1
-        )
-        joint = weights_of(jnp.asarray(self.pM), logs)[..., None] * joint
-        configurations = chain.normalise(joint[:, 0].sum(axis=1))
-        grid = configurations.reshape((self.values,) * self.cells)
-        cells = jnp.stack(
-            [
-                grid.sum(axis=tuple(k for k in range(self.cells) if k != j))
-                for j in range(self.cells)
-            ]
-        )
-        return MemoryPosterior(chain.normalise(joint.sum(axis=0)), cells, configurations)
+        tokens, observed = check_tokens(tokens, observed, self.vocab)
+        if known(self, tokens, observed):
+            hidden, *others = memory_laws.posterior(self, *pad_tokens(tokens, observed))
+            return MemoryPosterior(cut(hidden, len(tokens) + 1), *others)
+        return MemoryPosterior(*memory_laws.posterior(self, tokens, observed))
 
     def log_prob(
         self, tokens: Int[AnyArray, " T"], observed: Bool[AnyArray, " T"] | None = None
@@ -321,10 +309,8 @@ class MemoryHMM(eqx.Module):
         """`log sum_m P[M = m] P[observed tokens | m]`; -inf if they are impossible."""
         tokens, observed = check_tokens(tokens, observed, self.vocab)
         if known(self, tokens, observed):
-            observed = np.ones(len(tokens), bool) if observed is None else observed
-            return memory_laws.log_prob(
-                self, pad(tokens, 0), pad(observed, False), np.int32(len(tokens))
-            )
+            padded = pad_tokens(tokens, observed)
+            return memory_laws.log_prob(self, *padded, np.int32(len(tokens)))
         return memory_laws.log_prob(self, tokens, observed, None)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:

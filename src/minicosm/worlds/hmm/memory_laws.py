@@ -1,4 +1,4 @@
-"""Likelihoods and next-token laws of a memory world, compiled as one program each."""
+"""Likelihoods, laws and posteriors of a memory world, compiled as one program each."""
 
 from typing import Any
 
@@ -40,3 +40,30 @@ def next_logits(world: Any, tokens: Any) -> Float[Array, "T vocab"]:
     weights = weights_of(jnp.asarray(world.pM), logs)
     tau = jnp.moveaxis(weights[..., None] * forward, 0, 1)[1:]
     return jnp.log(chain.normalise(world.unlift(tau)) @ world.emission_columns().T)
+
+
+@eqx.filter_jit
+def conditionals(world: Any, tokens: Any, observed: Any) -> Float[Array, "T vocab"]:
+    return world.predict(world.embed(tokens, observed))
+
+
+@eqx.filter_jit
+def posterior(
+    world: Any, tokens: Any, observed: Any
+) -> tuple[Float[Array, "rows H"], Float[Array, "N M"], Float[Array, " C"]]:
+    """Laws of the hidden states, of the cells and of the configurations."""
+    rows = _lifted(world, tokens, observed)
+    run = jax.vmap(chain.messages, in_axes=(None, None, 1))
+    m = run(jnp.asarray(world.A), world.first, rows)
+    start = jnp.asarray(world.p0) * m.backward[:, 0]
+    inner = m.forward * m.backward[:, 1:] * jnp.moveaxis(rows, 1, 0)
+    joint = jnp.concatenate([start[:, None], inner], axis=1)  # (C, T+1, H)
+    # Any position's scales give the same configuration weights; H_0's need no forward part.
+    logs = jnp.concatenate([m.backward_log[:, :1], m.forward_log + m.backward_log[:, 1:]], axis=1)
+    joint = weights_of(jnp.asarray(world.pM), logs)[..., None] * joint
+    configurations = chain.normalise(joint[:, 0].sum(axis=1))
+    grid = configurations.reshape((world.values,) * world.cells)
+    cells = jnp.stack(
+        [grid.sum(axis=tuple(k for k in range(world.cells) if k != j)) for j in range(world.cells)]
+    )
+    return chain.normalise(joint.sum(axis=0)), cells, configurations
