@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
-from minicosm.theory.linear_algebra import rank_test
+from minicosm.theory import rank_test
 from minicosm.theory.tuning import covering, covering_numeric
 from minicosm.worlds import HMM, PosteriorTask
 
