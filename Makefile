@@ -4,11 +4,10 @@ PROFILE ?= smoke
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: lab test test-long test-extras smoke check bench clean
+.PHONY: lab test test-long test-extras smoke check docs bench clean
 
-lab: $(VENV)/.lab  ## check the tuning study and write the lab book
-	@$(BIN)/minicosm check tuning --profile $(PROFILE) --jobs 2 || [ $$? -eq 1 ]
-	@$(BIN)/minicosm report tuning --profile $(PROFILE)
+lab: $(VENV)/.lab  ## the tour: main findings of every study, and the lab book
+	@$(BIN)/minicosm tour
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -35,6 +34,10 @@ check: $(VENV)/.dev  ## lint, types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.dev  ## build the documentation into build/docs; a broken link is an error
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -r requirements-docs.lock
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+
 bench: $(VENV)/.dev  ## speed against peers, as ratios in one run
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c requirements-dev.lock -e '.[bench]'
 	$(BIN)/python benchmarks/inference.py
@@ -57,4 +60,4 @@ $(VENV)/.dev: $(VENV)/.lab requirements-dev.lock
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .minicosm
+	rm -rf $(VENV) .minicosm build

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from minicosm.cli import main
 from minicosm.lab import Erratum, Estimate, LabError, Outcome, Study, Trial, TrialResult
 from minicosm.lab.catalogue import select
+from minicosm.worlds import Dyck
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,12 @@ def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monke
         (["report", "--out", "/no/such/folder/book.html"], "cannot write"),
         (["report", "--out", "/dev/null"], "/dev/null is no folder; the lab book is one"),
         (["sample", "hmm", "--out", "/"], "cannot tell the format"),
+        (
+            ["sample", "ising", "--laws", "next", "--out", "c.npz"],
+            "ising world has no `next_logits`",
+        ),
+        (["sample", "complete-dyck", "--length", "7", "--out", "c.npz"], "it must be even"),
+        (["sample", "ising", "--spins", "40", "--out", "c.npz"], "at most 16384 are written out"),
         (
             ["audit", "--profile", "smoke"],
             "check them first, by minicosm check with --profile smoke",
@@ -332,6 +339,10 @@ def test_report_prints_where_the_book_is(run, tmp_path):
         ["report"],
         ["sample"],
         ["sample", "hmm"],
+        ["sample", "dyck"],
+        ["sample", "complete-dyck"],
+        ["sample", "ising"],
+        ["sample", "fertility"],
         ["reproduce"],
         ["keep"],
     ],
@@ -371,6 +382,34 @@ def test_a_memory_world_has_its_memory_beside_its_tokens(run, tmp_path):
         assert file["tokens"].shape == (5, 6)
         assert file["memory"].shape == (5, 2)
         assert file["memory"].max() < 3
+
+
+def test_exact_laws_are_written_beside_the_tokens(run, tmp_path):
+    """Against the worlds themselves; and a token that was drawn is never impossible."""
+    path = tmp_path / "corpus.npz"
+    assert run("sample", "dyck", "--length", "9", "--count", "4", "--laws", "next",
+               "--out", str(path))[0] == 0  # fmt: skip
+    with np.load(path, allow_pickle=False) as file:
+        tokens, laws = file["tokens"], file["next_laws"].reshape(4, 9, 4)
+    world = Dyck(2, 4)
+    np.testing.assert_allclose(laws[2], np.exp(world.next_logits(tokens[2])), rtol=1e-5)
+    after = np.take_along_axis(laws[:, :-1], tokens[:, 1:, None], axis=2)
+    assert (after > 0).all()
+    assert run("sample", "ising", "--spins", "3", "--count", "4", "--laws", "masked",
+               "--out", str(path))[0] == 0  # fmt: skip
+    with np.load(path, allow_pickle=False) as file:
+        spins, laws = file["tokens"], file["masked_laws"].reshape(4, 3, 2)
+    up = 1 / (1 + np.exp(-2 * 0.2 * ((2 * spins - 1).sum(1, keepdims=True) - (2 * spins - 1))))
+    np.testing.assert_allclose(
+        laws[..., 1], up, rtol=1e-9
+    )  # one spin given the others, closed form
+
+
+@pytest.mark.parametrize("world, column", [("complete-dyck", "depths"), ("fertility", "source")])
+def test_worlds_of_brackets_and_of_pairs_have_their_columns(run, tmp_path, world, column):
+    path = tmp_path / "corpus.parquet"
+    assert run("sample", world, "--count", "3", "--out", str(path))[0] == 0
+    assert column in pq.read_table(path).column_names
 
 
 def test_an_impossible_world_is_a_sentence(run, tmp_path):

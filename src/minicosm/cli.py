@@ -1,4 +1,5 @@
-"""The command line: `minicosm list | show | check | audit | report | sample | reproduce | keep`.
+"""The command line: `minicosm tour | list | show | check | audit | report | sample | reproduce | keep |
+completion`.
 
 Exit code 0: all requested claims came out as registered; 1: one did not, or an audit found something;
 2: bad input; 3: a trial, a check or a figure raised, an error of the program; 130: interrupted.
@@ -12,29 +13,18 @@ import signal
 import sys
 import threading
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
 from minicosm import __version__
+from minicosm.arguments import Json, Profile, Studies
+from minicosm.compiling import prepare
 from minicosm.corpora import Sample, require_seed
-from minicosm.lab.claims import LabError, ProfileName
+from minicosm.lab.claims import LabError
 from minicosm.lab.executors import ExecutorName
-
-Json = Annotated[bool, arg(help="Print one JSON document on standard output, nothing else.")]
-Studies = Annotated[
-    Positional[tuple[str, ...]],
-    arg(help="Only these studies, by name or by file.", metavar="[STUDY or FILE.py ...]"),
-]
-Profile = Annotated[
-    ProfileName,
-    arg(
-        help="How large: smoke (a minute a study), laptop (about an hour a study on two cores), "
-        "paper (for a GPU)."
-    ),
-]
+from minicosm.publishing import Keep, Report, Reproduce, Tour
 
 
 @dataclass
@@ -42,6 +32,7 @@ class List:
     """List the studies and their claims, with the registered verdict of each, and what raised."""
 
     studies: Studies = ()
+    ids: Annotated[bool, arg(help="Print ids only, one a line.")] = False
     json: Json = False
 
     def run(self) -> int:
@@ -49,6 +40,10 @@ class List:
         from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
 
+        if self.ids:
+            for study in select_studies(STUDIES, self.studies):
+                print(study.name, *(claim.id for claim in study.claims), sep="\n")
+            return 0
         print_list(select_studies(STUDIES, self.studies), self.json, Store(home()).errors())
         return 0
 
@@ -107,6 +102,9 @@ class Check:
             metavar="NAME=VALUE",
         ),
     ] = ()
+    all: Annotated[
+        bool, arg(help="List all claims, not only those that came out otherwise than registered.")
+    ] = False
     json: Json = False
     debug: Annotated[bool, arg(help="Print the traceback of what raised.")] = False
 
@@ -122,14 +120,9 @@ class Check:
 
         require_seed(self.seed)
         store = Store(home())
-        # Compiled programs are kept as well: compiling a Transformer's step takes 10 s or more. This is
-        # said before a study file of the user's is read, which may import JAX.
-        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(store.path.absolute() / "compiled"))
-        # XLA's own caches would put the store's path into the key of every program, so that a store
-        # that was moved had to compile them all again.
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES", "none")
-        if self.profile == "smoke":  # nearly all of its time goes into compiling
-            _compile_quickly()
+        prepare(
+            store, self.profile
+        )  # before a study file of the user's is read, which may import JAX
         selection = select(STUDIES, self.names)
         try:
             checked = check(
@@ -149,7 +142,7 @@ class Check:
         if self.json:
             print_json([item.record() for item in checked])
         else:
-            print_verdicts(Console(highlight=False), checked)
+            print_verdicts(Console(highlight=False), checked, self.all)
         if self.debug or os.environ.get("MINICOSM_DEBUG"):
             for item in checked:
                 if item.error is not None and item.error.trace:
@@ -194,99 +187,33 @@ class Audit:
 
 
 @dataclass
-class Report:
-    """Write the lab book: a folder of pages, or one file, with every verdict, its numbers and figure.
+class Completion:
+    """Print what makes the shell complete commands and ids of claims."""
 
-    Where nothing was run the reference results of the package stand in, marked.
-    """
-
-    studies: Studies = ()
-    out: Annotated[
-        Path | None,
-        arg(help="A folder, or a file that ends in .html. Without it: lab-book in $MINICOSM_HOME."),
-    ] = None
-    profile: Profile = "laptop"
-    open: Annotated[bool, arg(help="Open it in the browser.")] = False
+    shell: Annotated[Positional[Literal["bash", "zsh"]], arg(help="The shell.")]
 
     def run(self) -> int:
-        from minicosm.lab.catalogue import select_studies
-        from minicosm.lab.report import write_report
-        from minicosm.lab.store import Store, home
-        from minicosm.studies import STUDIES
-
-        store = Store(home())
-        if self.out is None:
-            store.prepare()
-        out = self.out or store.path / "lab-book"
-        page = write_report(store, select_studies(STUDIES, self.studies), self.profile, out)
-        print(page)
-        if self.open:
-            import webbrowser
-
-            if not webbrowser.open(page.resolve().as_uri()):
-                raise LabError(f"no browser was found; open {page.resolve()} in one.")
-        return 0
-
-
-@dataclass
-class Reproduce:
-    """Run claims again at the size of their reference results and say which numbers agree.
-
-    Estimates agree if they differ by at most the root of the sum of their squared half intervals.
-    """
-
-    names: Annotated[
-        Positional[tuple[str, ...]], arg(help="Claims or studies.", metavar="CLAIM [CLAIM ...]")
-    ]
-    jobs: Annotated[int | None, arg(help="Trials at once. Without it: one.")] = None
-    seed: Annotated[int | None, arg(help="Another seed than that of the reference results.")] = None
-
-    def run(self) -> int:
-        from rich.console import Console
-
-        from minicosm.lab.catalogue import select
-        from minicosm.lab.display import Display, print_agreement
-        from minicosm.lab.reference import Reference
-        from minicosm.lab.reproduce import reproduce
-        from minicosm.lab.store import Store, home
-        from minicosm.studies import STUDIES
-
-        if self.seed is not None:
-            require_seed(self.seed)
-        selection = select(STUDIES, self.names)
-        again = reproduce(
-            selection, Reference(), Store(home()), self.seed, self.jobs, display=Display()
+        commands = " ".join(sorted({words.split(" ")[0] for words in EXAMPLES if words}))
+        zsh = "autoload -U +X bashcompinit && bashcompinit\n" if self.shell == "zsh" else ""
+        print(
+            f"""{zsh}_minicosm() {{
+  local word="${{COMP_WORDS[COMP_CWORD]}}"
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "{commands}" -- "$word"))
+  elif [[ "$word" != -* ]]; then
+    : "${{_minicosm_ids:=$("${{COMP_WORDS[0]}}" list --ids 2>/dev/null)}}"
+    COMPREPLY=($(compgen -W "$_minicosm_ids" -- "$word"))
+  fi
+}}
+complete -o default -F _minicosm minicosm"""
         )
-        return print_agreement(Console(highlight=False), again)
-
-
-@dataclass
-class Keep:
-    """Make the stored verdicts of claims their reference results, in the source tree.
-
-    For developers, after a full run at profile laptop. Of every trial what checks and figures read is
-    kept, with the commit and the machine.
-    """
-
-    names: Annotated[
-        Positional[tuple[str, ...]],
-        arg(help="Studies or claims. Without any: everything.", metavar="[STUDY or CLAIM ...]"),
-    ] = ()
-    profile: Profile = "laptop"
-
-    def run(self) -> int:
-        from minicosm.lab.catalogue import select
-        from minicosm.lab.reference import FOLDER, keep
-        from minicosm.lab.store import Store, home
-        from minicosm.studies import STUDIES
-
-        for study, size in keep(select(STUDIES, self.names), self.profile, Store(home())).items():
-            print(f"{FOLDER / study}: {size / 1e6:.2f} MB")
         return 0
 
 
 Command = (
-    Annotated[List, subcommand("list")]
+    Annotated[Tour, subcommand("tour")]
+    | Annotated[List, subcommand("list")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Check, subcommand("check")]
     | Annotated[Audit, subcommand("audit")]
@@ -294,10 +221,12 @@ Command = (
     | Annotated[Sample, subcommand("sample")]
     | Annotated[Reproduce, subcommand("reproduce")]
     | Annotated[Keep, subcommand("keep")]
+    | Annotated[Completion, subcommand("completion")]
 )
 
 EXAMPLES = {
     "": "minicosm check --profile smoke && minicosm report --profile smoke --open",
+    "tour": "minicosm tour --open",
     "list": "minicosm list tuning",
     "show": "minicosm show tuning/theorem-3.3",
     "check": "minicosm check hot_worlds.py --profile smoke --set worlds=3 --set length=32\n"
@@ -306,9 +235,14 @@ EXAMPLES = {
     "report": "minicosm report --profile laptop --open",
     "reproduce": "minicosm reproduce tuning/theorem-3.3 --jobs 2",
     "keep": "minicosm keep dyck",
+    "completion": "minicosm completion bash >> ~/.bashrc",
     "sample": "minicosm sample hmm --hidden 8 --vocab 10 --count 1000 --out corpus.parquet",
     "sample hmm": "minicosm sample hmm --hidden 8 --vocab 10 --length 128 --count 1000 "
     "--seed 0 --out corpus.parquet",
+    "sample dyck": "minicosm sample dyck --types 2 --depth 4 --laws next --out brackets.parquet",
+    "sample complete-dyck": "minicosm sample complete-dyck --length 32 --out balanced.parquet",
+    "sample ising": "minicosm sample ising --spins 8 --coupling 0.3 --out spins.npz",
+    "sample fertility": "minicosm sample fertility --swap 0.2 --out pairs.jsonl",
     "sample memory-hmm": "minicosm sample memory-hmm --hidden 4 --memory 3 --cells 2 "
     "--out corpus.jsonl",
 }
@@ -355,18 +289,6 @@ def _run(words: list[str]) -> int:
                 print(f"example: {example}")
         raise
     return command.run()
-
-
-def _compile_quickly() -> None:
-    """Let JAX, which is not imported yet, compile in a third of the time programs that run slower."""
-    from importlib.metadata import version
-
-    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-    if version("jaxlib").startswith(
-        "0.10."
-    ):  # XLA ends the process at a flag that it does not know
-        flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {flags}".strip()
 
 
 def _terminated(number: int, frame: Any) -> None:

@@ -5,7 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from minicosm.adaptation.logistic import whitened
-from minicosm.adaptation.outputs import outputs_at_mask, outputs_everywhere
+from minicosm.adaptation.outputs import (
+    outputs_at_mask,
+    outputs_everywhere,
+    outputs_one_by_one,
+)
 from minicosm.adaptation.prior import fitted_prior, laws_with_prior
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.studies.tuning.experiments.prompt_effect import prompt_effect
@@ -44,7 +48,10 @@ def test_the_law_at_the_mask_is_the_models_own():
     observed = np.arange(7) > 0
     found = outputs_at_mask(model, tokens, prompt)
     everywhere = outputs_everywhere(model, tokens)
-    for x, with_prompt, whole in zip(tokens, found, everywhere, strict=True):
+    alone = outputs_one_by_one(model, tokens, np.array([0, 4]))
+    for x, with_prompt, whole, one_by_one in zip(tokens, found, everywhere, alone, strict=True):
+        hidden = model.predict(model.embed(x, observed & (np.arange(7) != 4)))
+        np.testing.assert_allclose(one_by_one, [whole[0], hidden[4]], atol=1e-6)
         rows = model.embed(x, observed)
         np.testing.assert_allclose(whole, model.predict(rows), atol=1e-6)
         after = model.predict(np.concatenate([prompt, rows]))[2]

@@ -15,7 +15,7 @@ of itself (`SPOILED`), and says of each call what came of it:
 - "accident": a ValueError or TypeError that does not name the argument, or that nobody wrote for it;
 - "inside": an exception of any kind from inside JAX, NumPy or another library;
 - "foreign": any other exception;
-- "hang": no answer after `SECONDS`.
+- "hang": no answer after `SECONDS` of processor time.
 
 `faults(call)` keeps what must be mended: all but sentences, and but answers to values that the kind of
 the argument allows. Tests of this kind want `pytest.mark.usefixtures("unchecked_types")`.
@@ -23,6 +23,7 @@ the argument allows. Tests of this kind want `pytest.mark.usefixtures("unchecked
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import linecache
 import resource
@@ -38,7 +39,8 @@ import numpy as np
 
 from minicosm.lab import LabError
 
-SECONDS = 10.0
+SECONDS = 10.0  # of processor time, so that a busy machine is no hang
+BLOCKED = 12  # times as long by the clock: who waits for something uses no processor
 MEMORY = 8 * 2**30  # what one call may ask for beyond what the process holds, in bytes of addresses
 
 # What no argument can mean, by name. Kinds of arguments say which of them are allowed after all.
@@ -180,6 +182,16 @@ def _tuple(words: _Words) -> tuple[str, ...]:
     return (words,) if isinstance(words, str) else tuple(words)
 
 
+class Later(NamedTuple):
+    """A value that costs time, made when it is needed first."""
+
+    make: Callable[[], Any]
+
+
+def later(make: Callable[[], Any]) -> Later:
+    return Later(functools.cache(make))
+
+
 class Call:
     """A valid call by keywords: `Call(function, name=argument, ...)`.
 
@@ -205,7 +217,9 @@ class Call:
 
     def values(self, **changed: Any) -> Any:
         """The answer, with some arguments changed."""
-        return self.function(**({n: a.value for n, a in self.arguments.items()} | changed))
+        valid = {name: argument.value for name, argument in self.arguments.items()} | changed
+        made = {n: v.make() if isinstance(v, Later) else v for n, v in valid.items()}
+        return self.function(**made)
 
 
 class Finding(NamedTuple):
@@ -228,7 +242,7 @@ class TimeUp(BaseException):
 
 @contextlib.contextmanager
 def limits(seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[None]:
-    """Interrupt after so many seconds; refuse memory beyond what there is and `memory` more."""
+    """Interrupt after so many seconds of work; refuse memory beyond what there is and `memory` more."""
 
     def stop(*_: Any) -> None:
         raise TimeUp
@@ -236,14 +250,21 @@ def limits(seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[None]:
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    before = signal.signal(signal.SIGALRM, stop)
+    timers = {
+        signal.ITIMER_PROF: (signal.SIGPROF, seconds),
+        signal.ITIMER_REAL: (signal.SIGALRM, BLOCKED * seconds),
+    }
+    before = {number: signal.signal(number, stop) for number, _ in timers.values()}
     resource.setrlimit(resource.RLIMIT_AS, (used + memory, hard))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    for timer, (_, most) in timers.items():
+        signal.setitimer(timer, most)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer in timers:
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 

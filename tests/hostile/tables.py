@@ -56,8 +56,8 @@ def doors(package: str) -> Iterator[Door]:
     """Functions, classes and public methods that a package exports and that can be called wrongly.
 
     No doors are: what is no callable; tuples, which carry what a function found, protocols, exceptions and
-    enumerations, which others make (but the methods of tuples are); names of types; and what takes no
-    argument.
+    enumerations, which others make (but the methods of tuples are); names of types; defaults of fields; and
+    what takes no argument.
     """
     module = importlib.import_module(f"minicosm.{package}")
     for name in module.__all__:
@@ -70,7 +70,8 @@ def doors(package: str) -> Iterator[Door]:
             for method in dir(value):
                 function = inspect.getattr_static(value, method)
                 function = getattr(function, "__func__", function)
-                if method.startswith("_") or isinstance(function, property):
+                field = method in getattr(value, "__dataclass_fields__", {})
+                if method.startswith("_") or field or isinstance(function, property):
                     continue
                 if callable(function):
                     function = inspect.unwrap(function)

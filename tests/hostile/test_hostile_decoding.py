@@ -13,6 +13,7 @@ from hostile import (
     faults,
     flag,
     key,
+    later,
     number,
     probability,
     report,
@@ -36,16 +37,16 @@ pytestmark = pytest.mark.usefixtures("unchecked_types")
 KEY = jax.random.key(0)
 BIG = ("2**40", "2**70")
 PAIR = ("tokens far outside", "tokens below zero")
-HIDDEN = HMM.random(KEY, hidden=2, vocab=3)
-REMEMBERING = MemoryHMM.random(KEY, hidden=2, memory=2, vocab=3)
+A, START = np.array([[0.7, 0.4], [0.3, 0.6]]), np.array([0.4, 0.6])
+W = np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]])
+HIDDEN = HMM(A, W, START)
+REMEMBERING = MemoryHMM(A, np.stack([W, W[::-1]], axis=1)[:, :, None], START, START)
 BRACKETS = Dyck(2, 3, 0.6)
 COMPLETE = CompleteDyck(BRACKETS, [2, 4])
 COIN = biased_coin(3)
 TABLE = COIN.value_verifier()
-CAUSAL = Transformer(
-    TransformerConfig(3, layers=1, heads=1, width=2, max_length=6, causal=True, extra_inputs=1),
-    key=KEY,
-)
+READER = TransformerConfig(3, layers=1, heads=1, width=2, max_length=6, causal=True, extra_inputs=1)
+CAUSAL = jax.jit(lambda key: Transformer(READER, key=key))(KEY)
 CACHED = CachedTransformer(CAUSAL, 3, (1,))
 FEW = decoding.Draw(top_k=2)
 TRUNCATED = decoding.Truncated(HIDDEN, FEW)
@@ -123,7 +124,17 @@ SAMPLERS = [
 
 PROMPTS = np.array([[0, 1], [1, 1]])
 WALK = decoding.VGB(steps=20, record=2000)
-TRACE = decoding.generate(COIN, WALK, key=KEY, length=3, count=2, verifier=TABLE)
+TRACE = later(lambda: decoding.generate(COIN, WALK, key=KEY, length=3, count=2, verifier=TABLE))
+
+
+def of_trace(name):
+    return Call.of(
+        getattr(decoding.Trace, name),
+        lambda row: getattr(TRACE.make(), name)(row=row),
+        row=count(1, allows="0"),
+    )
+
+
 RUNNING = [
     Call(
         decoding.generate,
@@ -158,7 +169,7 @@ RUNNING = [
     Call(decoding.truncate, log_law=array(LAW, allows=LAWS), draw=thing(FEW)),
     Call(decoding.distinct_prefixes, trace=thing(TRACE), length=count(3, allows=BIG),
          end=count(1, allows=("None", "0", *BIG))),
-    *[Call(method, row=count(1, allows="0")) for method in (TRACE.string, TRACE.completion, TRACE.explain)],
+    *map(of_trace, ("string", "completion", "explain")),
 ]  # fmt: skip
 
 
@@ -177,8 +188,10 @@ SOURCES = {
     "source": array([[0, 1, 2], [1, 2, 3]], names="visible"),
     "visible": array(np.ones((2, 3), bool)),
 }
-REFINED = decoding.refine(
-    PARALLEL, np.array([[0, 1]]), np.ones((1, 2), bool), KEY, steps=2, candidates=2
+REFINED = later(
+    lambda: decoding.refine(
+        PARALLEL, np.array([[0, 1]]), np.ones((1, 2), bool), KEY, steps=2, candidates=2
+    )
 )
 TRANSLATING = [
     Call(decoding.beam, model=thing(WRITER), **SOURCES, width=count(2), longest=count(3, names="positions")),
@@ -193,15 +206,20 @@ TRANSLATING = [
         longest=count(3, names=("positions", "start")),
         start=array(np.ones((2, 2, 3), int), allows="None"),
     ),
-    Call(REFINED.after, steps=count(1)),
-    Call(REFINED.scored, alpha=number(0.5), joint=flag(True)),
+    Call.of(
+        refinement.Refinement.after, lambda steps: REFINED.make().after(steps=steps), steps=count(1)
+    ),
+    Call.of(
+        refinement.Refinement.scored, lambda **how: REFINED.make().scored(**how),
+        alpha=number(0.5), joint=flag(True),
+    ),
     Call(refinement.constant, share=probability(0.5, allows=())),
 ]  # fmt: skip
 
 HIDDENS = np.array([0.3, -0.2])
 MATRICES, BIASES = (np.ones((2, 1)),), (np.zeros(1),)
 PROBE = decoding.ProbeVerifier(MATRICES, BIASES)
-STATE = CACHED.begin(3)
+STATE = later(lambda: CACHED.begin(3))
 RANDOM = decoding.RandomVerifier(KEY)
 ASKED = decoding.FunctionVerifier(likes)
 CALLED = decoding.CallableVerifier(traced)
@@ -212,7 +230,7 @@ ANY = tuple(VALUES)
 
 def generator(model, tokens=1):
     """The calls of a generator's methods, after it has read a token."""
-    memory = model.read(model.begin(2), 0, tokens)
+    memory = later(lambda: model.read(model.begin(2), jnp.int32(0), jnp.int32(tokens)))
     return [
         Call(model.begin, room=whole(3, names="memory", allows=())),
         Call(model.read, memory=thing(memory), n=count(1, allows="0"), token=count(tokens, allows="0")),
@@ -222,7 +240,12 @@ def generator(model, tokens=1):
 
 def verifier(judge, source=None, held=()):
     """The same of a verifier; most look at no source."""
-    memory = judge.read(judge.begin(2, source), 0, 0, source)
+
+    def read():
+        shown = source.make() if source is not None else None
+        return judge.read(judge.begin(2, shown), jnp.int32(0), jnp.int32(0), shown)
+
+    memory = later(read)
     unseen = thing(source, allows=ANY if source is None else (), names="source")
     return [
         Call(judge.begin, room=whole(3 if source is None else 2, names="memory"), source=unseen),

@@ -247,6 +247,7 @@ CALLS = [
         )
     ],
     Call(tuning.binary_prompt, **TWO, sequences=tokens(ROWS)),
+    Call(tuning.lemma_d9_by_any_head, **TWO, sequences=tokens(ROWS)),
     Call(
         tuning.memory_prompt,
         world=thing(MEMORY),

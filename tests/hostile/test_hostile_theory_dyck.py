@@ -300,6 +300,12 @@ CALLS = [
     ),
     # -- matrices and pruning
     Call(dyck.Matrices, **{name: array(w, allows=NUMBERS) for name, w in LAYER._asdict().items()}),
+    Call(
+        LAYER.check_stack,
+        layers=whole(0, allows=()),
+        width=count(2, allows="None"),
+        name=thing("block", allows="'abc'"),
+    ),
     Call(WANTED.layer, index=thing(0, allows=("0", "-1"))),
     Call(
         dyck.transformer,

@@ -130,7 +130,6 @@ CALLS = [
         end=thing(1, allows=("None", "0")),
     ),
     Call(guided.query_count, world=world, log_table=log_table, settings=settings),
-    Call(guided.query_count_as_printed, world=world, log_table=log_table, settings=settings),
     Call(
         guided.lagged_errors,
         length=count(3),
@@ -150,7 +149,6 @@ CALLS = [
     Call(guided.tv, p=lacking, q=lacking),
     Call(guided.kl, p=lacking, q=lacking),
     Call(guided.equation_3_4, length=count(4), opening=share),
-    Call(guided.equation_3_4_as_printed, length=count(4), opening=share),
     Call(guided.flipped_diversity, prefix=count(28, allows="0")),
     Call(guided.theorem_3_1_1, bits=bits),
     Call(guided.theorem_3_1_1_as_printed, bits=bits),

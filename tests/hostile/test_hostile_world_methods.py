@@ -70,6 +70,8 @@ CALLS = [
     Call(worlds.EndingDyck, complete=thing(COMPLETE)),
     *[Call(w.text, tokens=tokens([0, 1], allows=TEXT)) for w in (PHRASES, COIN, SPINS, TABLE)],
     *[Call(m, **SOURCES) for m in (PHRASES.best_lengths, PHRASES.product_decoder, PHRASES.total_correlation)],
+    Call(PHRASES.log_probs, source=array([[0, 1]], names="source_length"), source_lengths=array([2]),
+         target=array([[0, 2, 3]], names="lengths"), lengths=array([3], names="target")),
     Call(PHRASES.length_law, source_length=count(2)),
     *[Call(method, oracle=flag(True)) for method in (COIN.feasible, COIN.feasibility_verifier)],
     Call(COIN.verifier, log_table=array(COIN.log_values(), allows=("entry -1", "entry 10**6", "plus .5"))),

@@ -16,7 +16,7 @@ from minicosm.lab.catalogue import print_claim, print_list
 from minicosm.lab.figures import house_style
 from minicosm.lab.reference import Reference, keep
 from minicosm.lab.report import write_report
-from minicosm.lab.statement_map import Box, draw, ranks
+from minicosm.lab.statement_map import HEIGHT, Box, columns, draw, layout, ranks
 
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "use", "rect"}
 
@@ -167,6 +167,20 @@ def test_the_map_of_statements_has_ranks_and_refuses_circles():
     assert draw(boxes, {}) == ""
     with pytest.raises(ValueError, match="stands on itself"):
         ranks({"a": ("b",), "b": ("a",)})
+
+
+def test_boxes_of_the_map_do_not_overlap_and_no_edge_passes_through_one():
+    uses = {"a": ("b", "c", "d"), "b": ("c",), "e": ("a", "d", "f"), "x": ("y",), "z": ("y",)}
+    assert columns(uses) == {"c": 0, "d": 1, "b": 1, "a": 2, "f": 2, "e": 3, "y": 0, "x": 1, "z": 1}
+    at = layout(uses)
+    assert {node for node in at if not isinstance(node, str)} == {("c", 1), ("d", 2)}
+    for node, (place, y) in at.items():
+        for other, (where, height) in at.items():
+            if node != other and place == where:
+                boxes = isinstance(node, str) + isinstance(other, str)
+                assert abs(y - height) > boxes * HEIGHT / 2, (node, other)
+    alone = layout({"chain-2": ("chain-1",), "chain-3": ("chain-2",)})
+    assert len({y for _, y in alone.values()}) == 1  # nothing in the way: a straight line
 
 
 def test_an_empty_store_gives_a_book_of_unchecked_claims(store, study, tmp_path):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from minicosm.lab.mathematics import inline, plain
+from minicosm.lab.statement_map import ranks
 from minicosm.studies import STUDIES
 
 CLAIMS = {claim.id: (study, claim) for study in STUDIES for claim in study.claims}
@@ -155,3 +157,17 @@ def test_imports_go_through_front_doors():
                 if not here.startswith(f"{door}."):
                     past += [(here, module, name) for name in names & doors.get(door, set())]
     assert not past
+
+
+@by_study
+def test_every_claim_can_be_typeset_and_stands_on_claims_that_exist(study):
+    for claim in study.claims:
+        texts = [claim.title, claim.source, claim.statement, claim.criterion, claim.section]
+        texts += [claim.erratum.text] if claim.erratum else []
+        for text in texts:
+            assert inline(text) and "$" not in plain(text), claim.id
+    uses = {claim.id: claim.uses for claim in study.claims if claim.uses}
+    assert {below for ids in uses.values() for below in ids} <= set(CLAIMS)
+    ranks(uses)  # raises if one stands on itself
+    for line in study.misprints:
+        assert "$" not in plain(line)

@@ -47,6 +47,27 @@ class Copier(eqx.Module):
 # -- the metrics ------------------------------------------------------------------------------
 
 
+def test_the_first_position_can_always_be_masked():
+    """The others are uniform: each of 5 is one of 2 more with probability 2/5."""
+    objective = MaskedObjective(world(), length=6, rate=0.5, exact=True, first=True)
+
+    class Places:  # a model that puts out where it is asked
+        vocab = world().vocab
+
+        def embed(self, tokens, observed):
+            return observed[:, None].astype(float)
+
+        def predict(self, embeddings, at):
+            return jnp.where(jnp.arange(self.vocab) == 0, at[:, None] + 1.0, 1.0)
+
+    keys = jax.random.split(jax.random.key(0), 4000)
+    found = jax.vmap(lambda key: objective.predictions(Places(), key).log_laws[:, 0])(keys)
+    places = np.round(np.exp(np.asarray(found))).astype(int) - 1
+    shares = np.bincount(places.ravel(), minlength=6) / len(keys)
+    assert shares[0] == 1 and all(len(set(row)) == 3 for row in places.tolist())
+    np.testing.assert_allclose(shares[1:], 0.4, atol=5 * np.sqrt(0.24 / len(keys)))
+
+
 @pytest.mark.parametrize("kind", [MaskedObjective, CausalObjective])
 def test_the_exact_world_has_no_excess_loss(kind):
     draw = np.random.default_rng(1)  # one cell of two values, two states

@@ -6,6 +6,7 @@
 The model is any masked language model, exact world or trained Transformer, and stays as it is.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ from .checks import (
     check_choice,
     check_flag,
     check_key,
+    check_kind,
     check_labels,
     check_real,
     check_token_rows,
@@ -36,6 +38,7 @@ from .heads import LinearHead, accuracy
 from .logistic import logistic_regression
 from .prompt import Classifier, SoftPrompt
 from .tuning import (
+    MAX_ROWS,
     SlotLoss,
     TuningLoss,
     attention_trainable,
@@ -64,6 +67,13 @@ class Tuned(eqx.Module):
     classes: int = eqx.field(static=True)
     mask_first: bool = eqx.field(static=True, default=False)
     history: History = eqx.field(default_factory=dict)  # of training by gradient, for every chunk
+
+    def __check_init__(self) -> None:
+        vocab_of(self.model)
+        check_kind("classifier", self.classifier, Classifier)
+        check_whole("classes", self.classes, 2, MAX_ROWS)
+        check_flag("mask_first", self.mask_first)
+        check_kind("history", self.history, Mapping)
 
     def decision_function(self, tokens: Int[AnyArray, "n T"]) -> Float[np.ndarray, "n *classes"]:
         """The head's scores: one number for two classes of a linear head (label 1 where it is at least

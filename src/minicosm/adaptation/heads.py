@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from minicosm.worlds.arrays import AnyArray, is_concrete
+from minicosm.worlds.arrays import AnyArray, check_shape, check_whole_numbers, is_concrete
 
 from .checks import as_numbers, check_labels, check_real, check_reals
 
@@ -60,6 +60,8 @@ class AttentionHead(eqx.Module):
         entries = check_reals("value", self.value, (None, vocab)).shape[0]
         rows = check_reals("readout", self.readout).shape[:-1]
         check_reals("readout", self.readout, (*rows, entries))
+        if 0 in rows:
+            raise ValueError(f"readout has {rows} rows; there must be one for every class")
         if self.tokens is not None:
             check_reals("tokens", self.tokens, (vocab, entries))
         if self.positions is not None:
@@ -73,6 +75,7 @@ class AttentionHead(eqx.Module):
 
     def scores(self, outputs: Float[Array, "T V"]) -> Float[Array, " T"]:
         """`q . (key g_i + positions_i)` for every position."""
+        outputs = self._laws(outputs)
         keys = outputs @ jnp.asarray(self.key).T
         if self.positions is not None:
             count = min(len(self.positions), len(outputs))
@@ -94,10 +97,19 @@ class AttentionHead(eqx.Module):
         self, outputs: Float[Array, "T V"], tokens: Int[Array, " T"], known: Bool[Array, " T"]
     ) -> Float[Array, "T *rows"]:
         """`readout . ((value g_i) * e(x_i))` for every position."""
+        outputs = self._laws(outputs)
+        shape, vocab = (outputs.shape[0],), outputs.shape[1]
+        tokens = jnp.asarray(check_whole_numbers("tokens", tokens, 0, vocab - 1, shape))
+        known = jnp.asarray(as_numbers("known", known, "b"))
+        check_shape("known", known, shape)
         features = outputs @ jnp.asarray(self.value).T
         if self.tokens is not None:
             features = features * jnp.where(known[:, None], jnp.asarray(self.tokens)[tokens], 1)
         return features @ jnp.asarray(self.readout).T
+
+    def _laws(self, outputs: Any) -> Float[Array, "T V"]:
+        shape = (None, jnp.shape(self.key)[1])
+        return jnp.asarray(check_reals("outputs", outputs, shape))
 
     def __call__(
         self, outputs: Float[Array, "T V"], tokens: Int[Array, " T"], known: Bool[Array, " T"]

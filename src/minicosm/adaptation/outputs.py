@@ -39,6 +39,27 @@ def outputs_everywhere(model: Transformer, tokens: Int[AnyArray, "n T"]) -> Floa
     )
 
 
+@eqx.filter_jit
+def outputs_one_by_one(
+    model: Transformer, tokens: Int[AnyArray, "n T"], positions: Int[AnyArray, " p"]
+) -> Float[Array, "n p V"]:
+    """The model's law at each of the positions when that position is masked, too: a pass for each.
+
+    This is what a masked model was trained for. At a position whose token it sees (`outputs_everywhere`) it
+    was never asked for a law, and one trained with 80/10/10 corruption nearly repeats the token.
+    """
+    observed, tokens = seen(tokens.shape[1], True), jnp.asarray(tokens)
+    at = jnp.asarray(positions)
+
+    def one(x: Int[Array, " T"]) -> Float[Array, "p V"]:
+        def law(i: Int[Array, ""]) -> Float[Array, " V"]:
+            return model.predict(model.embed(x, observed.at[i].set(False)), i[None])[0]
+
+        return jax.vmap(law)(at)
+
+    return jax.lax.map(one, tokens, batch_size=max(1, CHUNK // len(at)))
+
+
 def total_variation(
     p: Float[AnyArray, "*n V"], q: Float[AnyArray, "*n V"]
 ) -> Float[np.ndarray, " *n"]:

@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from minicosm.models import MaskedLM, Transformer
 from minicosm.worlds import HMM
-from minicosm.worlds.arrays import is_concrete
+from minicosm.worlds.arrays import check_whole_numbers, is_concrete
 from minicosm.worlds.hmm.chain import forward_messages, normalise
 
 from .checks import (
@@ -159,6 +159,7 @@ class HeadLoss(eqx.Module):
                 f"outputs have shape {shape} and tokens {self.tokens.shape}; "
                 "there must be a law for every token"
             )
+        check_whole_numbers("tokens", self.tokens, 0, shape[-1] - 1)
 
     def __call__(
         self, heads: dict[str, LinearHead | AttentionHead], key: PRNGKeyArray, step: Int[Array, ""]
@@ -219,6 +220,11 @@ class SlotLoss(eqx.Module):
     def __check_init__(self) -> None:
         check_kind("world", self.world, HMM)
         _check_examples("messages", self.messages, self.labels, self.batch, False)
+        check_reals("messages", self.messages, least=0)
+        if self.messages.shape[-1] != self.world.hidden:
+            raise ValueError(
+                f"messages have shape {self.messages.shape}; the world has {self.world.hidden} states"
+            )
 
     def __call__(
         self, classifiers: dict[str, Classifier], key: PRNGKeyArray, step: Int[Array, ""]

@@ -18,7 +18,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 
 from minicosm.lab.claims import Claim, LabError, ProfileName, Study, Table
-from minicosm.lab.display import COLOURS, width_of
+from minicosm.lab.display import COLOURS, shortened, width_of
 from minicosm.lab.encoding import for_readers
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import number, seconds
@@ -124,25 +124,37 @@ def print_list(studies: Sequence[Study], as_json: bool, errors: Errors) -> None:
         print_json([_study_record(study, errors) for study in studies])
         return
     console = Console(highlight=False)
+    ids = [claim.id for study in studies for claim in study.claims]
+    width = width_of(ids, console.width)
     for study in studies:
         console.print(f"[bold]{escape(study.name)}[/]  {escape(study.title)}")
-        console.print(f"{escape(study.source)}\n", style="dim")
-        grid = Grid.grid(padding=(0, 2, 0, 0))
-        ids = [claim.id for claim in study.claims]
-        grid.add_column(overflow="fold", width=width_of(ids, console.width))
-        grid.add_column(no_wrap=True)
-        grid.add_column(overflow="fold")
+        console.print(escape(study.source), style="dim")
+        section = None
         for claim in study.claims:
-            colour = COLOURS[claim.expected]
-            erratum = f" [dim](erratum: {claim.erratum.kind})[/]" if claim.erratum else ""
-            grid.add_row(
-                escape(claim.id),
-                f"[{colour}]{claim.expected}[/]",
-                escape(plain(claim.title)) + erratum,
-            )
+            if claim.section != section:
+                section = claim.section
+                console.print(f"\n[dim]{escape(plain(section))}[/]" if section else "")
+            _print_line(console, claim, width)
             for profile, sentence in errors.get(claim.id, {}).items():
-                grid.add_row("", f"[{COLOURS['error']}]error[/]", escape(f"{profile}: {sentence}"))
-        console.print(Padding(grid, (0, 0, 1, 2)))
+                text = escape(f"{profile}: {sentence}")
+                console.print(Padding(f"[{COLOURS['error']}]error[/] {text}", (0, 0, 0, 4)))
+        console.print()
+    console.print(
+        "Registered: ✓ holds, ✕ fails (an erratum), ? undecided. One claim: minicosm show CLAIM",
+        style="dim",
+    )
+
+
+def _print_line(console: Console, claim: Claim, width: int) -> None:
+    """One line: the registered verdict, the id, and as much of the title as there is room for."""
+    mark = {"holds": "✓", "fails": "✕", "undecided": "?"}[claim.expected]
+    name = f"[{COLOURS[claim.expected]}]{mark}[/] {escape(claim.id):{width}}"
+    room = console.width - width - 6
+    if room < 12 or len(claim.id) > width:
+        console.print(name, overflow="fold")
+        console.print(Padding(escape(plain(claim.title)), (0, 0, 0, 4)))
+        return
+    console.print(f"{name}  {escape(shortened(plain(claim.title), room))}", soft_wrap=True)
 
 
 def _study_record(study: Study, errors: Errors) -> dict[str, Any]:
@@ -204,7 +216,7 @@ def print_claim(
         return
     console = Console(highlight=False)
     console.print(f"[bold]{escape(claim.id)}[/]  {escape(plain(claim.title))}")
-    console.print(f"{claim.kind} · {escape(claim.source)}\n", style="dim")
+    console.print(f"{claim.kind} · {escape(plain(claim.source))}\n", style="dim")
     console.print(f"{plain(claim.statement)}\n", markup=False)
     console.print(f"Decided by: {plain(claim.criterion)}", markup=False)
     console.print(f"Registered: {claim.expected}\n")

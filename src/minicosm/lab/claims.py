@@ -221,6 +221,7 @@ class Claim:
         check_choice("expected", self.expected, VERDICTS)
         if self.figure is not None:
             check_function("figure", self.figure)
+        object.__setattr__(self, "uses", check_texts("uses", self.uses))
         if self.erratum is not None:
             check_kind("erratum", self.erratum, Erratum, "an Erratum, or None")
         check_choice("kind", self.kind, KINDS)
@@ -229,7 +230,8 @@ class Claim:
 class Study:
     """The claims of one line of work, in order; the id of each is `<study>/<claim>`.
 
-    `headlines` are the ids of its main findings, `misprints` one line for each slip of the source
+    `headlines` are the ids of its main findings, `live` those among them that a few seconds of sampling or
+    training decide, `misprints` one line for each slip of the source
     that its context puts right, `aliases` other names on the command line, and `file` is where
     the study was loaded from, if it is not one of the package's own.
     """
@@ -242,6 +244,7 @@ class Study:
         about: str,
         *,
         headlines: Sequence[str] = (),
+        live: Sequence[str] = (),
         misprints: Sequence[str] = (),
         aliases: Sequence[str] = (),
     ) -> None:
@@ -252,6 +255,7 @@ class Study:
         self.source = source
         self.about = about
         self.headlines = check_texts("headlines", headlines)
+        self.live = check_texts("live", live)
         self.misprints = check_texts("misprints", misprints)
         self.aliases = check_texts("aliases", aliases)
         self.file = ""

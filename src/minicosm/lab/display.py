@@ -6,6 +6,7 @@ line per trial, so that a log stays readable.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ class Display:
             text = f"{name}: {note}" if note else name
             self._live.update(
                 self._current,
-                description=escape(_shortened(text, max(20, self.console.width - 45))),
+                description=escape(shortened(text, max(20, self.console.width - 45))),
                 completed=done,
                 total=total or None,
                 count=f"{done}/{total}" if total else "",
@@ -102,7 +103,8 @@ class Display:
             self.console.print(escape(line), soft_wrap=True)
 
 
-def _shortened(text: str, width: int) -> str:
+def shortened(text: str, width: int) -> str:
+    """The text, cut to a width by an ellipsis."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -120,9 +122,36 @@ def _remark(item: Checked, outcome: Outcome) -> str:
     return f"{found} {remark}".strip()
 
 
-def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
-    """The table of verdicts, grouped by study, within 80 columns; below it what is remarked of claims
-    that do not hold, and what went wrong."""
+MANY = 12  # claims; of more, only those that came out otherwise than registered are listed
+
+
+def print_verdicts(console: Console, checked: Sequence[Checked], every: bool = False) -> None:
+    """The table of verdicts within 80 columns: of a few claims all, of many (unless `every`) those that
+    came out otherwise than registered. Below it what is remarked of claims that do not hold, what went
+    wrong, and a count."""
+    whole = every or len(checked) <= MANY
+    shown = [item for item in checked if whole or not item.as_registered]
+    if shown:
+        _print_table(console, shown)
+    said: dict[str, list[str]] = {}  # of what is the same for many claims, once
+    for item in shown:
+        if item.error is not None:
+            console.print(f"{item.claim.id}: {item.error.sentence}", style="magenta", markup=False)
+        elif item.outcome is not None and (text := _remark(item, item.outcome)):
+            said.setdefault(text, []).append(item.claim.id)
+    for text, ids in said.items():
+        more = f" and {len(ids) - 2} more" if len(ids) > 3 else ""
+        names = ", ".join(ids[:2] if more else ids) + more
+        console.print(f"{names}: {text}", markup=False, highlight=False)
+    agreed = [item for item in checked if item.as_registered]
+    claims = "claim" if len(checked) == 1 else "claims"
+    kinds = Counter(item.outcome.verdict for item in agreed if item.outcome)
+    parts = ", ".join(f"{count} {verdict}" for verdict, count in kinds.items())
+    line = f"{len(agreed)} of {len(checked)} {claims} came out as registered"
+    console.print(f"{line}{f' ({parts})' if parts and not whole else ''}.", highlight=False)
+
+
+def _print_table(console: Console, checked: Sequence[Checked]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -142,19 +171,6 @@ def print_verdicts(console: Console, checked: Sequence[Checked]) -> None:
         )
     console.print(table)
     console.print()
-    said: dict[str, list[str]] = {}  # of what is the same for many claims, once
-    for item in checked:
-        if item.error is not None:
-            console.print(f"{item.claim.id}: {item.error.sentence}", style="magenta", markup=False)
-        elif item.outcome is not None and (text := _remark(item, item.outcome)):
-            said.setdefault(text, []).append(item.claim.id)
-    for text, ids in said.items():
-        more = f" and {len(ids) - 2} more" if len(ids) > 3 else ""
-        shown = ", ".join(ids[:2] if more else ids) + more
-        console.print(f"{shown}: {text}", markup=False, highlight=False)
-    agreed = sum(item.as_registered for item in checked)
-    claims = "claim" if len(checked) == 1 else "claims"
-    console.print(f"{agreed} of {len(checked)} {claims} came out as registered.", highlight=False)
 
 
 def print_audit(console: Console, audited: Sequence[Audited]) -> None:

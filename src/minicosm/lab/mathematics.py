@@ -19,12 +19,19 @@ _NAME = "{http://www.w3.org/1998/Math/MathML}"
 _MATH = re.compile(r"(?<!\\)\$([^$]+?)(?<!\\)\$")
 _RAISED = dict(zip("0123456789+-=()nijkmtxyabcdefghloprsuvwzTABDEGHIJKLMNOPRUVW",
                    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱʲᵏᵐᵗˣʸᵃᵇᶜᵈᵉᶠᵍʰˡᵒᵖʳˢᵘᵛʷᶻᵀᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵁⱽᵂ", strict=True))  # fmt: skip
-_RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*"}
+_RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*", "⋆": "*", "†": "†"}
 _LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx",
                     "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))  # fmt: skip
-_LOWERED |= {"−": "₋", ",": ",", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
+_LOWERED |= {"−": "₋", "β": "ᵦ", "γ": "ᵧ", "ρ": "ᵨ"}
 _ACCENTS = {"^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "¯": "\u0304",
-            "_": "\u0304", "‾": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
+            "_": "\u0304", "‾": "\u0304", "―": "\u0304", "˙": "\u0307", "→": "\u20d7"}  # fmt: skip
+_DIGITS = {"double-struck": "𝟘", "bold": "𝟎"}  # browsers know no such variant of a number
+_UPRIGHT = set("ΓΔΘΛΞΠΣΦΨΩ")
+_CONSTANTS = set("∅∞⊤⊥⋆*∗∂∇∀∃")
+_FUNCTION = re.compile("[A-Za-z]{2,}")
+_SCRIPTED = {_NAME + kind for kind in ("msub", "msup", "msubsup", "munder", "mover", "munderover")}
+_THIN = "0.167em"
+_LONG = 26  # signs of a formula that a line of a telephone holds
 
 
 @cache
@@ -38,16 +45,59 @@ def mathml(tex: str) -> str:
         raise ValueError(f"${tex}$ is not LaTeX that can be typeset ({error!r})") from None
     if unknown := re.search(r"<m[io]>(\\\w*|[{}])", found):
         raise ValueError(f"${tex}$ has {unknown[1]}, which is not known here")
-    if any(len(fraction) != 2 for fraction in ElementTree.fromstring(found).iter(_NAME + "mfrac")):
+    root = ElementTree.fromstring(found)
+    if any(len(fraction) != 2 for fraction in root.iter(_NAME + "mfrac")):
         raise ValueError(f"${tex}$ has a fraction of one part")
-    return found
+    for node in root.iter():
+        _set_kind(node)
+    for node in root.iter():
+        if node.tag not in _SCRIPTED:
+            _set_spaces([part for part in node if part.tag != _NAME + "mspace"])
+    return ElementTree.tostring(root, "unicode").replace("ns0:", "").replace("xmlns:ns0", "xmlns")
+
+
+def _set_kind(node: Any) -> None:
+    """Relations and separators are operators, which have space around them; constants are not."""
+    if node.tag == _NAME + "mi" and node.text == "~":
+        node.text = "∼"  # \sim
+    if node.tag == _NAME + "mi" and node.text and node.text in _SPACED | {";"}:
+        node.tag = _NAME + "mo"
+    elif node.tag == _NAME + "mi" and node.text and node.text in _UPRIGHT:
+        node.set("mathvariant", "normal")
+    elif node.tag == _NAME + "mo" and node.text and node.text in _CONSTANTS:
+        node.tag = _NAME + "mi"
+    elif node.tag == _NAME + "mn" and (zero := _DIGITS.get(node.attrib.pop("mathvariant", ""))):
+        node.text = "".join(chr(ord(zero) + int(digit)) for digit in node.text)
+
+
+def _set_spaces(row: list[Any]) -> None:
+    """Space by neighbours: thin around names of functions, but none before a bracket or after an operator.
+
+    None to speak of around bars and strokes, nor after a sign, as in `(0, -2)`, which is no difference.
+    """
+    for before, node, after in zip([None, *row], row, [*row[1:], None], strict=False):
+        core = node[0] if node.tag in _SCRIPTED else node
+        if core.tag not in (_NAME + "mi", _NAME + "mo"):
+            continue
+        if core.text in ("|", "/"):
+            core.attrib |= {"stretchy": "false", "lspace": "0.05em", "rspace": "0.05em"}
+        elif core.text in ("−", "+") and before is not None and before.text in _BEFORE_SIGN:
+            core.set("form", "prefix")
+        elif core.text == "·" and before is not None and before.text in ("(", "[", "‖"):
+            core.tag = _NAME + "mi"  # a place for an argument, not a product
+        elif _FUNCTION.fullmatch(core.text or ""):
+            core.tag = _NAME + "mo"
+            left = before is not None and (before.tag != _NAME + "mo" or before.text in (")", "]"))
+            right = after is not None and after.text not in ("(", "[", ")", "]", ",")
+            core.attrib |= {"lspace": _THIN if left else "0", "rspace": _THIN if right else "0"}
 
 
 @cache
 def unicode(tex: str) -> str:
     """LaTeX as one line of Unicode: `x_{1:t}`, `W⁺`, `½`, `√(n + 1)`."""
     text = re.sub(r"\s+", " ", _text(ElementTree.fromstring(mathml(tex)))).strip()
-    text = re.sub(r"([=<>≤≥∈(,\[] ?)− ", r"\1−", text)  # a sign, not a difference
+    text = re.sub(r"([=<>≤≥∈(,;\[] ?)− ", r"\1−", text)  # a sign, not a difference
+    text = re.sub(r"‖ ([·⋅]) ‖", r"‖\1‖", text)
     return re.sub(r" ([)\],])|([(\[]) ", r"\1\2", text)
 
 
@@ -68,17 +118,49 @@ def inline(text: str) -> Markup:
     """One paragraph as safe HTML, without the element around it."""
     from markupsafe import Markup, escape
 
-    pieces = re.split(r"(`[^`]+`)|(?<!\\)\$([^$]+?)(?<!\\)\$", text)
+    pieces = re.split(r"(`[^`]+`)|([(\w-]*)(?<!\\)\$([^$]+?)(?<!\\)\$([\w.,;:!?)-]*)", text)
     made = []
-    for words, code, tex in zip(
-        pieces[::3], [*pieces[1::3], None], [*pieces[2::3], None], strict=True
+    for words, code, before, tex, after in zip(
+        pieces[::5], *([*pieces[i::5], None] for i in range(1, 5)), strict=True
     ):
         made.append(_emphasised(str(escape(words)).replace(r"\$", "$")))
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
-        if tex:
-            made.append(mathml(tex))
+        if tex:  # a line does not end between mathematics and what stands close to it
+            elements = _breakable(mathml(tex))
+            elements[0] = f"{escape(before)}{elements[0]}"
+            elements[-1] = f"{elements[-1]}{escape(after)}"
+            made += [f'<span class="near">{element}</span>' for element in elements]
     return Markup("".join(made))
+
+
+def _breakable(found: str) -> list[str]:
+    """A long formula as several elements, because browsers break lines between them only: after
+    relations, and where a piece is long still also after signs and commas."""
+    row = ElementTree.fromstring(found.replace(f' xmlns="{_NAME[1:-1]}"', ""))[0]
+    pieces = [list(row)]
+    for signs in (_RELATIONS, "+−,/"):
+        pieces = [shorter for piece in pieces for shorter in _cut(piece, signs)]
+    if len(pieces) == 1:
+        return [found]
+    made = []
+    for piece in pieces:
+        if piece[-1].tag == "mo" and piece is not pieces[-1]:
+            piece[-1].set("form", "infix")  # with the space that it has inside a row
+        inner = "".join(ElementTree.tostring(part, encoding="unicode") for part in piece)
+        made.append(f'<math display="inline"><mrow>{inner}</mrow></math>')
+    return made
+
+
+def _cut(piece: list[Any], signs: str) -> list[list[Any]]:
+    if sum(len("".join(part.itertext())) for part in piece) <= _LONG:
+        return [piece]
+    ends = [
+        i + 1
+        for i, part in enumerate(piece[:-1])
+        if i and part.tag == "mo" and part.text in signs and part.get("form") != "prefix"
+    ]
+    return [piece[a:b] for a, b in zip([0, *ends], [*ends, len(piece)], strict=True)]
 
 
 def _emphasised(escaped: str) -> str:
@@ -88,7 +170,9 @@ def _emphasised(escaped: str) -> str:
 
 # -- MathML as one line ------------------------------------------------------------------------
 
-_SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺")
+_RELATIONS = "=<>≤≥∈∉⊂⊆→↦⇒⇔∼≈≠∣∝≡≪≫←≺⪯≲≳⟹⟺"
+_SPACED = set("=<>≤≥∈∉⊂⊆∪∩→↦⇒⇔∼≈≠∣+−·×∝≡≪≫∧∨∥←≺⪯⊗⊕⋅≲≳⟹⟺⊙")
+_BEFORE_SIGN = _SPACED | set("([{,;")
 
 
 def _text(node: Any) -> str:
@@ -98,11 +182,11 @@ def _text(node: Any) -> str:
         return " "
     if kind == "mo":
         sign = node.text or ""
-        return f" {sign} " if sign in _SPACED else f"{sign} " if sign == "," else sign
+        return f" {sign} " if sign in _SPACED else f"{sign} " if sign in (",", ";") else sign
     if kind in ("mi", "mn", "mtext"):
         return node.text or ""
     if kind == "mfrac":
-        return f"{_grouped(parts[0])}/{_grouped(parts[1])}"
+        return f"{_numerator(parts[0])}/{_grouped(parts[1])}"
     if kind == "msqrt":
         return f"√{_grouped(parts[0])}" if len(parts) == 1 else f"√({_row(parts)})"
     if kind in ("msub", "munder"):
@@ -124,8 +208,14 @@ def _text(node: Any) -> str:
 
 
 def _row(parts: list[Any]) -> str:
-    """Neighbours. A fraction between factors is bracketed; the name of a function is set apart."""
+    """Neighbours. A fraction between factors is bracketed; the name of a function is set apart, and
+    so is what follows a sum, or an index that has neither small letters nor braces."""
+    parts = [part[0] if part.tag == _NAME + "mstyle" and len(part) == 1 else part for part in parts]
     made = [_text(part) for part in parts]
+    for i, after in enumerate(made[1:]):
+        sum_of = len(parts[i]) and parts[i][0].text in ("∑", "∏") and re.match(r"[\w∑∏√]", after)
+        if sum_of or (re.search(r"[_^][^\s{}]$", made[i]) and re.match(r"\w", after)):
+            made[i] += " "
     for i, part in enumerate(parts):
         beside = [made[j] for j in (i - 1, i + 1) if 0 <= j < len(made)]
         if part.tag == _NAME + "mfrac" and part.get("linethickness") == "0":
@@ -139,14 +229,22 @@ def _row(parts: list[Any]) -> str:
             after = made[i + 1] if i + 1 < len(made) else ""
             before = made[i - 1] if i else ""
             space = "" if not after or after[0] in " ([{," else " "
-            made[i] = (" " if re.search(r"[\w)\]]$", before) else "") + made[i] + space
+            made[i] = (" " if re.search(r"[\w)\]}∇]$", before) else "") + made[i] + space
     text = "".join(made)
     return text[1:].replace(" ", "", 1) if re.match(r" [+−] ", text) else text
 
 
-def _grouped(node: Any) -> str:
+def _numerator(node: Any) -> str:
+    """Bracketed if it has a sign outside of brackets."""
     text = _text(node).strip()
-    return text if len(text) == 1 or re.fullmatch(r"[\w.]+", text) else f"({text})"
+    return f"({text})" if re.search(r" \S+ |/", re.sub(r"\([^()]*\)", "", text)) else text
+
+
+def _grouped(node: Any) -> str:
+    """Bracketed unless it is a name, a number, a norm, or a function of something."""
+    text = _text(node).strip()
+    whole = r".|[\w.]+|‖[^‖]*‖[₀-₉]?|\|[^|\s]+\||(Pr|[^\W\d]\W?)\([^()]*\)"
+    return text if re.fullmatch(whole, text) else f"({text})"
 
 
 def _script(node: Any, letters: dict[str, str], mark: str) -> str:

@@ -279,7 +279,7 @@ def _searched(entry: Entry) -> dict[str, str]:
         "id": claim.id,
         "title": plain(claim.title),
         "text": plain(f"{claim.statement} {claim.criterion} {claim.kind}"),
-        "source": claim.source,
+        "source": plain(claim.source),
         "state": entry.state,
         "address": entry.address,
     }

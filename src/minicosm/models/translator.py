@@ -314,8 +314,10 @@ class Translator(eqx.Module):
         return norm(part, x), weights
 
     def check_length(self, length: int, *, decoder: bool) -> None:
-        """Whether there is a vector for every position of one side, if it needs them."""
+        """Raise unless there is a vector for every position of one side, if it needs them."""
         config = self.config
+        check_count("length", length, least=0)
+        check_flag("decoder", decoder)
         limited = config.positions == "learned" or (decoder and config.positional_attention)
         if limited and length > config.max_length:
             raise ValueError(

@@ -34,6 +34,7 @@ from minicosm.worlds import PosteriorTask, decide, margin
 from minicosm.worlds.arrays import AnyArray
 
 from .checks import check_sequences
+from .signatures import checked
 from .theorem import IDENTITY, Theorem
 
 MAX_SEQUENCES = 2_000_000
@@ -279,10 +280,12 @@ def _in_chunks(
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *parts)
 
 
+@checked()
 def both_scores(
     world: Any, task: PosteriorTask, classifier: Classifier, sequences: Int[np.ndarray, "n T"]
 ) -> Float[np.ndarray, "n 2"]:
     """Columns: the exact `mu . P`, and what the classifier computes."""
+    check_answers("world", world, "embed", "supports", "vocab")
     sequences, _ = check_sequences(world, sequences)
     with jax.enable_x64(True):
         return np.asarray(_both(unshared(world), unshared(task), unshared(classifier), sequences))

@@ -4,6 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
+
+from minicosm.adaptation.checks import brief, check_flag, check_kind, check_real, check_whole
+
 IDENTITY = 1e-9
 """How far the two sides of an identity may be apart in double precision, unless a theorem says more."""
 
@@ -17,6 +21,12 @@ class Condition:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     witness: Any = None
+
+    def __post_init__(self) -> None:
+        check_kind("name", self.name, str)
+        check_flag("holds", self.holds)
+        check_kind("numbers", self.numbers, Mapping)
+        check_kind("reason", self.reason, str)
 
     def __str__(self) -> str:
         return f"{self.name} holds" if self.holds else f"{self.name} fails: {self.reason}"
@@ -46,6 +56,18 @@ class Theorem:
     construction: Any = None
     check: Callable[..., "Theorem"] | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        check_kind("name", self.name, str)
+        _check_conditions(self.conditions)
+        if self.holds is not None:
+            check_flag("holds", self.holds)
+        for side in ("error", "slack"):
+            _check_side(side, getattr(self, side))
+        check_real("tolerance", self.tolerance, least=0)
+        check_kind("details", self.details, Mapping)
+        if self.check is not None and (isinstance(self.check, type) or not callable(self.check)):
+            raise TypeError(f"check is {brief(self.check)}; it must be a function")
+
     @classmethod
     def identity(
         cls,
@@ -59,6 +81,7 @@ class Theorem:
     ) -> Self:
         """Two sides that are equal: holds iff the error is at most `within`. For statements about sets
         the error counts violations and `within` is 0. `cases` is how many there were; none decide nothing."""
+        _check_result("error", error, within, cases, conditions, details)
         decided = cases != 0 and all(condition.holds for condition in conditions)
         counted = {} if cases is None else {"cases": cases}
         return cls(
@@ -82,6 +105,7 @@ class Theorem:
         details: Mapping[str, Any] | None = None,
     ) -> Self:
         """A bound: holds iff the slack, right side less left, is at least `-within`."""
+        _check_result("slack", slack, within, cases, conditions, details)
         decided = cases != 0 and all(condition.holds for condition in conditions)
         counted = {} if cases is None else {"cases": cases}
         return cls(
@@ -150,3 +174,34 @@ class Theorem:
         if self.holds is None:
             return "is not run yet" if self.check and not self.details else "is not decided"
         return "holds" if self.holds else "fails"
+
+
+# -- what a result may consist of -----------------------------------------------------------------
+
+
+def _check_conditions(conditions: Any) -> None:
+    if not isinstance(conditions, tuple | list):
+        raise TypeError(f"conditions are {brief(conditions)}; they must be a tuple of Conditions")
+    for condition in conditions:
+        check_kind("one of the conditions", condition, Condition)
+
+
+def _check_side(name: str, value: Any) -> None:
+    """Raise unless it is a number or None. It may be infinite, or NaN, which never holds."""
+    known = value is None or (isinstance(value, float | np.floating) and not np.isfinite(value))
+    if not known or (name == "error" and value == -np.inf):
+        check_real(name, value, least=0 if name == "error" else -np.inf)
+
+
+def _check_result(
+    side: str, value: Any, within: Any, cases: Any, conditions: Any, details: Any
+) -> None:
+    if value is None:
+        raise TypeError(f"{side} is None; it must be a number")
+    _check_side(side, value)
+    check_real("within", within, least=0)
+    if cases is not None:
+        check_whole("cases", cases)
+    _check_conditions(conditions)
+    if details is not None:
+        check_kind("details", details, Mapping)

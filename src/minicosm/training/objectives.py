@@ -39,6 +39,7 @@ from minicosm.worlds.arrays import (
     check_size,
     check_whole_numbers,
     is_concrete,
+    short,
 )
 
 from .devices import over_batch
@@ -122,6 +123,7 @@ class Objective(eqx.Module):
 
     def tokens(self, key: PRNGKeyArray) -> Int[Array, " length"]:
         """One sequence: a fresh sample of the world, or a window of the corpus."""
+        check_key(key)
         if self.corpus is None:
             assert self.world is not None
             return self.world.sample(key, self.length).tokens
@@ -137,12 +139,14 @@ class Objective(eqx.Module):
     @property
     def knows(self) -> bool:
         """Whether the world's laws are computed."""
-        return self.world is not None and (self.exact or self.measure)
+        exact, measure = check_flag("exact", self.exact), check_flag("measure", self.measure)
+        return self.world is not None and (exact or measure)
 
 
 class MaskedObjective(Objective):
     """Masked prediction: `max(1, round(rate * length))` uniformly chosen positions of each sequence
-    are hidden and predicted (so the optimum is `worlds.masked_loss`).
+    are hidden and predicted (so the optimum is `worlds.masked_loss`). With `first`, position 1 is always
+    one of them and the others are uniform; it is the position that tasks on a masked first token read.
 
     With corruption "mask" every chosen position shows the mask, and the exact law is the world's
     conditional given the tokens that were not chosen. With "bert" it shows the mask with probability
@@ -156,8 +160,10 @@ class MaskedObjective(Objective):
 
     rate: float = eqx.field(static=True, default=0.15, kw_only=True)
     corruption: Corruption = eqx.field(static=True, default="mask", kw_only=True)
+    first: bool = eqx.field(static=True, default=False, kw_only=True)
 
     def __check_init__(self) -> None:
+        check_flag("first", self.first)
         if check_number("rate", self.rate, 0, 1) == 0:
             raise ValueError(f"rate is {self.rate}; it must lie in (0, 1]")
         check_choice("corruption", self.corruption, ("mask", "bert"))
@@ -165,10 +171,16 @@ class MaskedObjective(Objective):
             raise ValueError(_cannot_answer(self.world, "conditionals"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
+        _check_answers(model, "embed")
+        if not hasattr(model, "logits"):
+            _check_answers(model, "predict")
+        check_key(key)
         token_key, place_key, show_key, random_key, dropout_key = jax.random.split(key, 5)
         tokens = self.tokens(token_key)
         count = max(1, round(self.rate * self.length))
         chosen = jax.random.permutation(place_key, self.length)[:count]
+        if self.first:  # if it was not chosen, in place of one that was
+            chosen = chosen.at[0].set(jnp.where((chosen == 0).any(), chosen[0], 0))
         masked = kept = None
         shown, observed = tokens, jnp.ones(self.length, bool).at[chosen].set(False)
         known = observed
@@ -222,6 +234,8 @@ class CausalObjective(Objective):
             raise ValueError(_cannot_answer(self.world, "law"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
+        _check_answers(model, "next_logits")
+        check_key(key)
         token_key, dropout_key = jax.random.split(key)
         tokens = self.tokens(token_key)
         seen, following = tokens[:-1], tokens[1:]
@@ -254,6 +268,11 @@ class CausalObjective(Objective):
                 f"start is {self.start}; the model reads the tokens 0..{rows - 1}, "
                 "and extra_inputs=1 in its config gives it one more"
             )
+
+
+def _check_answers(model: Any, question: str) -> None:
+    if isinstance(model, type) or not callable(getattr(model, question, None)):
+        raise TypeError(f"model is {short(model)}; it must have `{question}`")
 
 
 def log_laws(

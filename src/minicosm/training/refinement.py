@@ -86,6 +86,7 @@ class TranslationObjective(eqx.Module):
 
     def one(self, model: Translator, key: PRNGKeyArray) -> dict[str, Array]:
         """The sums of one pair."""
+        _check_drawing(model, key)
         draw, drop = jax.random.split(key)
         pair = self.pairs.sample(draw)
         T = pair.target.shape[0]
@@ -98,6 +99,7 @@ class TranslationObjective(eqx.Module):
         return _sums(logits, target, real)
 
     def total(self, sums: dict[str, Array]) -> tuple[Float[Array, ""], dict[str, Array]]:
+        sums = _sums_of(sums, "nats", "tokens", "right")
         loss = sums["nats"] / sums["tokens"]
         metrics = {"accuracy": sums["right"] / sums["tokens"], "tokens": sums["tokens"]}
         return loss, jax.lax.stop_gradient(metrics)
@@ -125,6 +127,7 @@ class RefinementObjective(TranslationObjective):
             raise ValueError(f"keep is {self.keep}; it must be a probability")
 
     def one(self, model: Translator, key: PRNGKeyArray) -> dict[str, Array]:
+        _check_drawing(model, key)
         draw, noise, drop = jax.random.split(key, 3)
         pair = self.pairs.sample(draw)
         real = jnp.arange(pair.target.shape[0]) < pair.target_length
@@ -142,6 +145,7 @@ class RefinementObjective(TranslationObjective):
         return sums | {"length": -law[pair.target_length - 1], "pairs": jnp.ones(())}
 
     def total(self, sums: dict[str, Array]) -> tuple[Float[Array, ""], dict[str, Array]]:
+        sums = _sums_of(sums, "nats", "tokens", "right", "length", "pairs")
         stages = sums["nats"] / sums["tokens"]
         length = sums["length"] / sums["pairs"]
         right = sums["right"] / sums["tokens"]
@@ -175,6 +179,19 @@ def corrupt(
     which, what = jax.random.split(key)
     random = jax.random.randint(what, tokens.shape, 0, vocab, tokens.dtype)
     return jnp.where(jax.random.uniform(which, tokens.shape) < keep, tokens, random)
+
+
+def _check_drawing(model: Any, key: Any) -> None:
+    if isinstance(model, type) or not all(hasattr(model, m) for m in ("vocab", "encode", "decode")):
+        raise TypeError(f"model is {shown(model)}; it must be a translator")
+    check_key("key", key)
+
+
+def _sums_of(sums: Any, *names: str) -> dict[str, Array]:
+    """What `one` returns, summed: numbers by these names."""
+    if not isinstance(sums, dict) or not set(names) <= set(sums):
+        raise TypeError(f"sums are {shown(sums)}; they must have {', '.join(names)}")
+    return {name: jnp.asarray(numbers_of(f"sums[{name!r}]", sums[name])) for name in sums}
 
 
 def _share(keep: Any) -> Float[np.ndarray, "*stack"]:

@@ -74,6 +74,7 @@ def test_a_run_scores_every_system(files, tmp_path, monkeypatch):
     assert found["pairs"] == 40 and found["sentences"] == 11 and found["taught_nothing"] == 0
     for name, system in found["systems"].items():
         assert 0 <= system["bleu"] <= 100 and np.isfinite(system["stutter"])
+        assert 0 <= system["intl"] <= 100
         lines = (tmp_path / "out" / f"{name.replace(',', '').replace(' ', '-')}.txt").read_text()
         assert lines.count("\n") == 11 and lines.split("\n")[0] == system["first"]
     sources = (files / "test.source").read_text()
@@ -156,7 +157,14 @@ def results(slow, fast, slow_stutter=1.0, fast_stutter=2.0):
         "parallel, 4 passes, chosen by tokens alone": (0.0, 0.0, 4.0),
     }
     systems = {
-        name: {"bleu": b, "stutter": s, "passes": p, "length": 29.0, "signature": "tok"}
+        name: {
+            "bleu": b,
+            "intl": b + 0.5,
+            "stutter": s,
+            "passes": p,
+            "length": 29.0,
+            "signature": "t",
+        }
         for name, (b, s, p) in rows.items()
     }
     numbers = {"systems": systems, "mean_target": 29.0, "training": "", "test": ""}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minicosm.lab import silent
-from minicosm.studies.tuning.experiments import corpora, oracle_heads
+from minicosm.studies.tuning.experiments import corpora, memory_outputs, oracle_heads
 from minicosm.studies.tuning.trials import OracleHeads
 from minicosm.worlds import HMM, MemoryHMM
 
@@ -62,3 +62,16 @@ def test_tasks_have_both_classes_in_every_split():
             assert ((share > 0) & (share < 1)).all()
         scores = np.einsum("wrs,wns->wnr", task.mu, law)
         np.testing.assert_array_equal(scores.argmax(axis=2), task.labels)
+
+
+def test_white_outputs_are_an_affine_change_of_coordinates():
+    rng = np.random.default_rng(0)
+    laws = rng.dirichlet(np.ones(4), (2, 30, 5)) @ np.diag([1, 1, 1, 1e-3])
+    laws /= laws.sum(axis=-1, keepdims=True)
+    white = memory_outputs.white_outputs(laws, 20)
+    assert (white[..., -1] == 1).all()
+    for before, after in zip(laws, white, strict=True):
+        inputs = after[:20].reshape(-1, 4)[:, :-1]
+        np.testing.assert_allclose(np.cov(inputs.T, bias=True), np.eye(3), atol=1e-9)
+        back, *_ = np.linalg.lstsq(after.reshape(-1, 4), before.reshape(-1, 4))
+        np.testing.assert_allclose(after @ back, before, atol=1e-12)

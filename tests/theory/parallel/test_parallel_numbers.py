@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 
+from minicosm.studies.parallel.claims import digits
 from minicosm.theory.parallel import bounds, exact_stutter, hitting, kernels, lumped, mixing
 from minicosm.theory.parallel import information as info
 from minicosm.training import pseudolikelihood as mpl
@@ -149,52 +150,31 @@ def test_one_bit_that_gives_the_other_away():
         assert both.lower == pytest.approx(1)
 
 
-# world: chain: (all equal, mode, distance) after 1, 2 and 10 passes
-ONE_PASS = {
-    (2.0, 0.3, 0.15): ((0.821, 0.821, 0.179), (0.969, 0.969, 0.031), (0.973, 0.973, 0.027)),
-    (2.0, 0.3, None): ((0.650, 0.335, 0.639), (0.722, 0.371, 0.602), (0.898, 0.507, 0.467)),
-    (2.0, 0.05, 0.15): ((0.137, 0.122, 0.863), (0.243, 0.233, 0.757), (0.430, 0.429, 0.570)),
-    (2.0, 0.05, 0.5): ((0.468, 0.293, 0.532), (0.808, 0.510, 0.192), (0.991, 0.622, 0.023)),
-    (1.0, 0.0, 0.15): ((0.097, 0.048, 0.903), (0.132, 0.066, 0.868), (0.161, 0.080, 0.839)),
-    (1.0, 0.0, None): ((0.498, 0.249, 0.502), (0.762, 0.381, 0.238), (0.998, 0.499, 0.002)),
-}
-
-
-@pytest.mark.parametrize(("J", "h", "keep"), ONE_PASS)
-def test_passes_from_noise(J, h, keep):
+@pytest.mark.parametrize(("J", "h", "chain"), digits.ONE_PASS)
+def test_passes_from_noise(J, h, chain):
     joint = CliqueIsing(6, 6, J, h).ising().joint()
-    P = kernels.independent_parallel(joint) if keep is None else kernels.denoiser(joint, keep)
+    kind, *keep = chain.split()
+    alone = kind == "independent"
+    P = kernels.independent_parallel(joint) if alone else kernels.denoiser(joint, float(*keep))
     laws = kernels.evolve(P, np.full(64, 1 / 64), 10)
-    for t, stated in zip((1, 2, 10), ONE_PASS[J, h, keep], strict=True):
+    for t, stated in zip((1, 2, 10), digits.ONE_PASS[J, h, chain], strict=True):
         away = float(mixing.total_variation(laws[t], joint.probabilities))
         found = (laws[t][[0, -1]].sum(), laws[t][-1], away)
         np.testing.assert_allclose(found, stated, atol=0.001)
 
 
-STEPS = {  # of Figure 4.3, capped at 1000, for k = 1..10
-    1: (20.9, 10.1, 6.5, 4.7, 3.6, 2.9, 2.3, 1.9, 1.4, 1),
-    2.5: (447, 22.3, 10.1, 6.2, 4.3, 3.2, 2.4, 1.9, 1.4, 1),
-    3: (953, 382, 29.5, 10.4, 5.6, 3.6, 2.6, 1.9, 1.4, 1),
-    4: (1000, 999, 33.4, 10.8, 5.6, 3.6, 2.6, 1.9, 1.4, 1),
-    5: (1000, 1000, 64.2, 19.0, 9.0, 5.2, 3.4, 2.3, 1.5, 1),
-    6: (1000, 1000, 961, 198, 41.1, 13.9, 6.0, 3.0, 1.7, 1),
-    7: (1000, 1000, 1000, 208, 42.0, 14.0, 6.0, 3.0, 1.7, 1),
-    10: (1000, 1000, 1000, 208, 42.0, 14.0, 6.0, 3.0, 1.7, 1),
-}
-ARRIVES = {1: 1.0, 2.5: 1.0, 3: 0.74, 4: 3e-3, 5: 7e-6, 6: 1e-9}  # the independent sampler
-
-
-@pytest.mark.parametrize("J", STEPS)
+@pytest.mark.parametrize("J", (*digits.STEPS, 10.0))
 def test_steps_of_figure_4_3(J):
     state = CliqueIsing(10, 4, float(J), 5.0).lumped()
     target, start = np.arange(5) == 4, lumped.at(state, 0)
-    for k, stated in enumerate(STEPS[J], start=1):
+    for k, stated in enumerate(digits.STEPS[min(J, digits.FROZEN)], start=1):
         found = hitting.capped_steps(lumped.k_gibbs(state, k), target, start, 1000)
-        assert found == pytest.approx(stated, abs=0.51 if stated >= 100 else 0.051)
+        assert found == pytest.approx(stated, abs=0.55 * digits.unit(stated))
     alone = lumped.independent_parallel(state)
     chance = hitting.hit_probability(alone, target, start, 1000)
-    assert chance == pytest.approx(ARRIVES[J], rel=0.2) if J in ARRIVES else chance < 1e-10
-    mean = {1: 1.1, 2.5: 39.7}.get(J)
+    known = digits.ARRIVES
+    assert chance == pytest.approx(known[J], rel=0.2) if J in known else chance < 1e-10
+    mean = digits.ALONE.get(J)
     if mean:
         assert hitting.expected_steps(alone, target)[0] == pytest.approx(mean, abs=0.051)
 
@@ -226,7 +206,7 @@ def test_the_fisher_information_has_a_logarithm():
 
 def test_constants_of_proposition_4_1_4():
     """Eight spins that hardly feel each other are all + with probability about 1/256: 2^c - 2 other states,
-    not 2c - 2; and with the last terms in the exponent one step would not be enough."""
+    not 2c - 2."""
     world = CliqueIsing(8, 8, 0.01 + 8 * 0.001, 0.001)
     joint = world.ising().joint()
     exact = hitting.reach_in_one(joint, MaskLaw.uniform(8, 8), world.mode(1)).min()
@@ -238,11 +218,6 @@ def test_constants_of_proposition_4_1_4():
     top = math.exp(2 * (world.slack + world.clique_field))
     printed = top / (top + math.exp(2 * world.slack) + 2 * 8 - 2)
     assert bounds.reach_probability(world, 8) <= exact < printed - 1e-6
-    sizes = bounds.separation(1000, 0.1)
-    c, field = sizes.clique, sizes.clique_field
-    world = CliqueIsing(c, c, sizes.slack + field, field / c)
-    assert 1 - bounds.reach_probability(world, c) <= 0.05 + 1e-12
-    assert 1 / (1 + math.exp(2 * c - 2 - 2 * field)) < 1e-70
 
 
 def test_the_corollary_by_hand():
@@ -254,13 +229,6 @@ def test_the_corollary_by_hand():
     assert 4 / (e**2 * 50) == pytest.approx(0.05)  # 2^(N-2) |Omega|^N / (e^2 m)
     printed = math.sqrt(2**5 * 4 / 5)  # in place of e
     assert bounds.pointwise_gap(2, 2, 1.0, 50, 200, printed, t)[0] > 3 * gap
-
-
-def test_the_sample_s_law_stands_in_the_loss_of_the_sample():
-    """Equation 4.38 without the hat: 512 samples of ten fair bits are in at most 512 of 1024 states, so their
-    KL from the truth is at least ln 2 on every sample, and the equation allows less."""
-    allowed = bounds.corollary_gap(10, 2, 10 * math.log(2), 10**18, 512, 0.1)
-    assert allowed < math.log(2)
 
 
 def test_two_coupled_spins_change_places():

@@ -218,7 +218,7 @@ def test_start_covered_by_the_first_position():
 def test_states_are_cells_times_syntax():
     world = world_of(np.full((2, 2, 2, 3), 0.5))
     assert np.flatnonzero(star_states(world, 1, (0, 2))).tolist() == [3, 5]
-    with pytest.raises(ValueError, match="S\\* contains 3"):
+    with pytest.raises(ValueError, match="star is"):
         star_states(world, 1, (3,))
     with pytest.raises(ValueError, match="the cell is 2; this world has cells"):
         recoverable_states(world, 2)

@@ -18,13 +18,17 @@ from minicosm.theory.tuning import (
     lemma_d4,
     lemma_d7,
     lemma_d9,
+    lemma_d9_by_any_head,
     lemma_d13,
+    opposed_world,
     overlapping_spans,
     proposition_d1,
     proposition_d8,
     proposition_d11,
+    theorem_4_6,
     wrong_label_world,
 )
+from minicosm.theory.tuning.memory_lemmas import observe
 from minicosm.theory.tuning.path_sums import cell_joint, others_joint, shifted_joint, token_rows
 from minicosm.worlds import (
     PosteriorTask,
@@ -139,6 +143,39 @@ def test_printed_lemma_d9_fails_through_position_one():
     printed = lemma_d9(found.world, task_of(found), sequences, beta="printed")
     assert printed.error == printed.details["prompt attended"] == 32
     assert claim_d10(found.world, task_of(found), sequences).details["above 3 at the prompt"] >= 32
+
+
+def test_minus_two_fails_for_every_key_of_claim_d10():
+    """The outputs after the prompt span all of R^|X|, so q^T Theta^K is determined by Claim D.10."""
+    found = wrong_label_world()
+    classifier = theorem_4_6(found.world, task_of(found)).construction
+    o = observe(found.world, classifier, 0, found.star_syntax, all_sequences(4, 4))
+    after = o.outputs[o.possible][:, 1:].reshape(-1, 4)
+    assert np.linalg.svd(after, compute_uv=False)[-1] > 1e-3
+    target = (o.law[o.possible][:, 1:, :, list(found.star_syntax)]).sum(axis=(2, 3)).ravel()
+    k, *_ = np.linalg.lstsq(after, target)
+    np.testing.assert_allclose(after @ k, target, atol=1e-10)
+    assert (o.outputs[o.possible][:, 0] @ k).max() == pytest.approx(9.122, abs=5e-4)
+
+
+def test_no_head_attends_as_lemma_d9_states():
+    """By hand: after c the next state is 0 whatever the memory; after d only if it is 0 or 1."""
+    found = opposed_world()
+    world, task = found.world, task_of(found)
+    theorem = theorem_4_6(world, task)
+    assert theorem.applies and theorem.conditions[0].witness == found.star_syntax
+    two = np.array([[2, 0, 3, 0], [3, 0, 2, 0]])
+    o = observe(world, theorem.construction, 0, found.star_syntax, two)
+    assert o.possible.all() and o.context.all()
+    np.testing.assert_array_equal(o.sure[:, [2, 4]], [[True, False], [False, True]])
+    assert o.sure_after[:, [2, 4]].all()
+    odds = 0.7 / (0.7 + 0.3)  # of value 0 against 1: one token a was seen
+    law = odds * np.array([0.7, 0.3]) + (1 - odds) * np.array([0.3, 0.7])
+    np.testing.assert_allclose(o.outputs[:, [2, 4], :2], np.tile(law, (2, 2, 1)), atol=1e-14)
+    assert lemma_d9_by_any_head(world, task, two).error == 2  # each pair of pairs both ways
+    assert lemma_d9_by_any_head(world, task, two[:1]).holds  # one sequence is no contradiction
+    assert lemma_d9(world, task, two).error == 0
+    assert theorem.certify(sequences=two).holds
 
 
 WORLDS = {

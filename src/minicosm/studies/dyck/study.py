@@ -29,33 +29,36 @@ STUDY = Study(
         "dyck/attention-varies",
     ),
     misprints=(
-        "Definition 2.2.3 and Equation 2.51: depths d of closed brackets run over 1..D; they exist for "
-        "0..D-1, queries have depth 1..D-1, and the query of S at index d has depth d - 1, as in "
-        "Equation 2.52.",
-        "Equations 2.49 to 2.53: u is written with the query first; its definition (2.48) and the "
-        "proof of sufficiency have the key first.",
-        "Before Equation 2.49: the values are those of the keys, W_V X_i, printed with the last column; "
-        "and at the end of the proof the query is tau_{2j,d}, printed 2j + 1.",
-        "Theorem 2.2.1, necessity: the values are asked to be nonzero for t in [k]; the remark after "
-        "the theorem says all tokens, and that is what is needed: t in [2k].",
-        "Equation 2.55: the one-hot vector of a bracket with its depth is number r(t, d) of Equation "
-        "2.60; with (t - 1) D + d a closed bracket of depth 0 gets the vector of the open one of its type "
-        "at depth D. Equation 2.56 needs D + 1 slots for depths 0..D, and 2.55 to 2.57 one for the start.",
-        "Corollary 2.2.2: the bound is on |S| by P with index j, printed S and P with index i.",
+        r"Definition 2.2.3 and Equation 2.51: depths $d$ of closed brackets run over $1, \dots, "
+        r"D$; they exist for $0, \dots, D-1$, queries have depth $1, \dots, D-1$, and the query "
+        "of $S$ at index $d$ has depth $d - 1$, as in Equation 2.52.",
+        "Equations 2.49 to 2.53: $u$ is written with the query first; its definition (2.48) and "
+        "the proof of sufficiency have the key first.",
+        "Before Equation 2.49: the values are those of the keys, $W_V X_i$, printed with the last "
+        r"column; and at the end of the proof the query is $\tau_{2j,d}$, printed $2j + 1$.",
+        r"Theorem 2.2.1, necessity: the values are asked to be nonzero for $t \in [k]$; the "
+        r"remark after the theorem says all tokens, and that is what is needed: $t \in [2k]$.",
+        "Equation 2.55: the one-hot vector of a bracket with its depth is number $r(t, d)$ of "
+        "Equation 2.60; with $(t - 1) D + d$ a closed bracket of depth 0 gets the vector of the "
+        "open one of its type at depth $D$. Equation 2.56 needs $D + 1$ slots for depths $0, "
+        r"\dots, D$, and 2.55 to 2.57 one for the start.",
+        r"Corollary 2.2.2: the bound is on $\|S\|$ by $P$ with index $j$, printed $S$ and $P$ "
+        "with index $i$.",
         "Definition 2.2.6: the maximum is over columns, as its formula has it; the words say rows.",
-        "Equation 2.63 and after: the index of b is tD + d; it is (t - 1) D + d, as there are kD "
-        "directions.",
-        "Equation 2.70: attention averages, so that the counts are divided by n + 1; the norm removes "
-        "the factor.",
-        "Equation 2.80: the open bracket of the pair has depth d', printed d' - 1.",
-        "Lemma 2.2.5: the closed form is (lambda_1 + eps_1) (lambda_2 + eps_2) - lambda_1 lambda_2, as "
-        "its proof has it; printed with eps_1 and eps_2 exchanged.",
-        "Proof of Lemma 2.2.6: the approximation of W_2 is printed with a ReLU around it, which the "
-        "network of the lemma does not have.",
-        "Proof of Lemma 2.2.18: the + M after the second ReLU has to go; with it every entry "
+        "Equation 2.63 and after: the index of $b$ is $tD + d$; it is $(t - 1) D + d$, as there "
+        "are $kD$ directions.",
+        "Equation 2.70: attention averages, so that the counts are divided by $n + 1$; the norm "
+        "removes the factor.",
+        "Equation 2.80: the open bracket of the pair has depth $d'$, printed $d' - 1$.",
+        r"Lemma 2.2.5: the closed form is $(\lambda_1 + \epsilon_1)(\lambda_2 + \epsilon_2) - "
+        r"\lambda_1 \lambda_2$, as its proof has it; printed with $\epsilon_1$ and $\epsilon_2$ "
+        "exchanged.",
+        "Proof of Lemma 2.2.6: the approximation of $W_2$ is printed with a ReLU around it, which "
+        "the network of the lemma does not have.",
+        "Proof of Lemma 2.2.18: the $+M$ after the second ReLU has to go; with it every entry "
         "contributes.",
-        "Proof of Lemma 2.2.20: [I, -I] is printed with a transpose, with which the product is not "
-        "defined.",
+        "Proof of Lemma 2.2.20: $[I, -I]$ is printed with a transpose, with which the product is "
+        "not defined.",
     ),
     aliases=("bounded-dyck",),
 )

@@ -18,7 +18,6 @@ from minicosm.lab import (
     all_below,
     all_of,
     at_least,
-    at_most,
     below,
     finite,
     worst,
@@ -52,16 +51,25 @@ def selected(data: Rows, column: str, **at: Any) -> np.ndarray:
 
 
 def config(results: Results) -> Any:
-    """The configuration of the one trial."""
+    """The configuration of the trials, but for their seeds."""
     return next(iter(results.values())).config
 
 
+def names(results: Results, *path: str) -> list[str]:
+    """The names of what was measured at a place of the results."""
+    return list(_at(next(iter(results.values())).numbers, path))
+
+
 def column(results: Results, *path: str) -> np.ndarray:
-    """One number, or one list of numbers, of every generator."""
-    value: Any = next(iter(results.values())).numbers
+    """One number, or one list of numbers, of every generator of all ensembles."""
+    parts = [np.asarray(_at(one.numbers, path), float) for one in results.values()]
+    return np.concatenate(parts)
+
+
+def _at(numbers: Any, path: Iterable[str]) -> Any:
     for name in path:
-        value = value[name]
-    return np.asarray(value, float)
+        numbers = numbers[name]
+    return numbers
 
 
 def total(results: Results, *path: str) -> int:
@@ -136,14 +144,6 @@ def exceeds(name: str, gains: Mapping[str, Samples], errors: float = 1.0) -> Out
     compare = above if errors > 0 else at_least
     met = compare(f"least {name} less {errors:g} standard errors", margins, 0.0)
     return _either(met, all_above(name, _estimates(gains)))
-
-
-def within_error(name: str, gains: Mapping[str, Samples]) -> Outcome:
-    """Holds iff no mean exceeds one standard error; fails if an interval lies above 0; otherwise
-    undecided."""
-    margins = [float(g.mean()) - standard_error(g) for g in gains.values()]
-    met = at_most(f"largest {name} less 1 standard error", margins, 0.0)
-    return _either(met, all_below(name, _estimates(gains)))
 
 
 def standard_error(samples: Samples) -> float:

@@ -25,11 +25,14 @@ STUDY = Study(
         "guided/cases-backtracking-beats-baseline",
     ),
     misprints=(
-        "Proof of Theorem 3.1.1: the bound is printed as 2^(n-1); n is D.",
-        "Proof of Proposition 3.1.2: “all other strings in Σ^D” are those of A (1...1 has probability "
-        "zero), and the proposition needs D ≥ 2.",
+        "Proof of Theorem 3.1.1: the bound is printed as $2^{n-1}$; $n$ is $D$.",
+        r"Proof of Proposition 3.1.2: “all other strings in $\Sigma^D$” are those of $A$ ($1 "
+        r"\dots 1$ has probability zero), and the proposition needs $D \ge 2$.",
+        "Section 3.2.2.1: the largest query count 38,400 leaves out the tokens that backtracking "
+        "erases and refills, up to $QB$ for each completion; Table 3.13 has 39,443 and 39,629 for "
+        "$Q = B = 4$.",
         "Table 3.5: what is called a standard error (3.06 to 3.29) is a standard deviation over prompts; the "
-        "standard error of a mean of 100 numbers between 1 and 10 is at most 0.45.",
+        "standard error of a mean of 100 numbers between 1 and 10 is below 0.46.",
         "Table 3.10, last row: the threshold 0.1 stands there twice; the second one is 0.5, as in "
         "Table 3.13.",
     ),
@@ -39,5 +42,5 @@ STUDY = Study(
 THESIS = "Li's thesis"
 VGB = f"{THESIS}, Section 3.3.1 (Rohatgi et al. 2025)"
 DERIVED = f"added to {THESIS}, Algorithm 2"
-IDENTITY = "The largest error over all worlds is at most 1e-9."
-BOUND = "No world is below the bound by more than 1e-9."
+IDENTITY = "The largest error over all worlds is at most $10^{-9}$."
+BOUND = "No world is below the bound by more than $10^{-9}$."

@@ -1,6 +1,7 @@
 """Configurations of the study, and their sizes for smoke, laptop and paper."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from minicosm.lab import Trial, sized
 
@@ -124,12 +125,22 @@ class BracketGenerators:
     shortest: int = 25
     """The shortest prompt has this many brackets, the longest all but one; lengths are uniform."""
     members: int = 3
+    """Generators that are trained together, in one trial."""
+    ensembles: int = 1
+    """Trials with other seeds."""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("members", "steps"):
+        for name in ("members", "ensembles", "steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+
+
+def _ensembles(config: Any) -> list[Any]:
+    """The same configuration with another seed for every ensemble. A trial does not know how many there
+    are, so that more can be added to those that have run."""
+    seeds = [config.seed + 1000 * i for i in range(config.ensembles)]
+    return [replace(config, seed=seed, ensembles=1) for seed in seeds]
 
 
 @dataclass(frozen=True)
@@ -151,9 +162,9 @@ class Sandbox(BracketGenerators):
     quotas: tuple[int, ...] = (1, 2, 4)
     strides: tuple[int, ...] = (2, 4, 6)
     """Of Tables 3.2 and 3.4."""
-    modes: tuple[str, ...] = ("printed", "refill checked", "released")
+    modes: tuple[str, ...] = ("printed", "prompt checked", "refill checked", "released")
     """Readings of Algorithm 1."""
-    unseen: int = 4_800
+    unseen: int = 2_400
     unseen_repeats: int = 1
     diverse: int = 100
     diverse_draws: int = 10
@@ -178,7 +189,8 @@ class Sandbox(BracketGenerators):
         "diverse_draws": 5, "strings": 40, "repeats": 2, "rows": 40, "rollouts": 40,
         "value_rows": 60, "modes": ("printed", "refill checked"), "blocks": (),
     },
-    laptop={"members": 4},
+    # Twelve generators: see "How many generators" on the study's page.
+    laptop={"members": 4, "ensembles": 3},
     paper={
         "layers": 6, "heads": 8, "width": 512, "mlp_width": 1024, "rate": 3e-4, "steps": 9375,
         "watched": 2000, "members": 5, "mistakes": 441, "asked": 100_000, "share": 0.9,
@@ -186,11 +198,11 @@ class Sandbox(BracketGenerators):
     },
 )  # fmt: skip
 def brackets(config: Sandbox) -> dict[str, Trial]:
-    """One ensemble of bracket generators with everything that is measured on it; at smoke it has hardly
+    """Ensembles of bracket generators with everything that is measured on them; at smoke they have hardly
     learned, and no claim is judged."""
     from .experiments.dyck import run
 
-    return {"sandbox": Trial(run, config)}
+    return {f"sandbox {i + 1}": Trial(run, part) for i, part in enumerate(_ensembles(config))}
 
 
 @dataclass(frozen=True)
@@ -226,7 +238,19 @@ class CaseGenerators:
     corpus: int = 16_384
     """Texts of each member; a quarter of them in the second stage, as whole texts."""
     members: int = 4
+    """Generators that are trained together, in one trial."""
+    ensembles: int = 1
+    """Trials with other seeds."""
     seed: int = 0
+
+
+GRID = tuple(
+    (p, t)
+    for p in (1.0, 0.95, 0.9, 0.8, 0.7)
+    for t in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
+    if (p, t) not in ((0.95, 1.0), (1.0, 1.0), (1.0, 1.2))
+)
+"""Baselines of Table 3.13, as (top_p, temperature), but for the three that are arms of their own."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +278,7 @@ class Cases(CaseGenerators):
     """Further baselines, as (top_p, temperature)."""
 
     def __post_init__(self) -> None:
-        for name in ("members", "steps"):
+        for name in ("members", "ensembles", "steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         most = min(self.names - self.names // 2, self.misleading)
@@ -276,23 +300,23 @@ class Cases(CaseGenerators):
         "texts": 3, "tested_names": 2, "repetitions": 1, "layer": 1, "depths": (), "blocks": (),
         "grid": (),
     },
-    laptop={},
+    laptop={
+        "lines": 8, "room": 224, "layers": 3, "first_steps": 1500, "steps": 1400, "members": 2,
+        "ensembles": 4, "training_texts": 480, "repetitions": 1, "grid": GRID,
+    },
     paper={
         "lines": 8, "room": 256, "layers": 4, "width": 256, "mlp_width": 1024,
         "batch_tokens": 16_384, "first_steps": 5000, "steps": 5000, "corpus": 65_536,
         "members": 5, "training_texts": 4000, "examples": 2000, "repetitions": 5, "layer": 3,
-        "probe_width": 256,
-        "grid": tuple(
-            (p, t) for p in (1.0, 0.95, 0.9, 0.8, 0.7) for t in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
-        ),
+        "probe_width": 256, "grid": GRID,
     },
 )  # fmt: skip
 def cases(config: Cases) -> dict[str, Trial]:
-    """One ensemble of generators of test cases with every arm; at smoke it has hardly learned, and no
+    """Ensembles of generators of test cases with every arm; at smoke they have hardly learned, and no
     claim is judged."""
     from .experiments.cases import run
 
-    return {"cases": Trial(run, config)}
+    return {f"cases {i + 1}": Trial(run, part) for i, part in enumerate(_ensembles(config))}
 
 
 @dataclass(frozen=True)

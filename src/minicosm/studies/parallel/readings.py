@@ -69,9 +69,15 @@ def refiners(results: Results) -> list[str]:
     ]
 
 
+def apart(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Differences, seed by seed, of the seeds that both arms have."""
+    both = np.minimum(len(first), len(second))
+    return first[:both] - second[:both]
+
+
 def points(first: np.ndarray, second: np.ndarray) -> Estimate:
     """The mean difference of shares, seed by seed, in points, with its 95% interval."""
-    return percent(first - second)
+    return percent(apart(first, second))
 
 
 def neighbours(

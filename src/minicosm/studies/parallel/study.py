@@ -27,23 +27,20 @@ STUDY = Study(
         "parallel/exact-stutter",
         "parallel/near-token-by-token",
     ),
+    live=("parallel/figure-4.2", "parallel/figure-4.3"),
     misprints=(
         "Definition 4.1.1: the Fisher information is printed as the covariance of the gradient of "
-        "p_theta; it is that of the gradient of log p_theta.",
-        "Lemma 4.3.1: the list of states has (0, 0) twice; the last is (1, 1).",
-        "Proposition 4.3.3: p(y) > e^(2 J_0) p(z) for y in R_-1 is >=, as its proof has it; a clique of "
-        "two spins, one without a field, gives equality.",
-        "Proposition 4.1.4, as first stated: the last terms of the denominator of c_R1 are e^(2 J_0) + "
-        "2^|C| - 2, as in its restatement in Section 4.3.6.",
-        "Equation 4.49 and the lines after it: 2|C| - 2 is 2^|C| - 2, as in Section 4.3.6; the bounds "
-        "that follow use 2^|C|.",
-        "Proof of Corollary 4.1.1: the last term of (-1 + |C|/4)^2 is |C|^2 / 16, printed |C|^2 / 4; the "
-        "line after it follows either way.",
-        "Equations 4.31 and 4.38: L_PL is the loss on the sample, with a hat, as in Corollary 4.3.2 and "
-        "in Step 4.",
-        "Proof of Corollary 4.3.1: epsilon is sqrt(2^(N-1) |Omega|^N / (m delta)), printed with 2^(3N-1); "
-        "the corollary has the right bound.",
-        "Proof of Lemma 4.3.6: the m of 1 / (4 epsilon^2 m) is n, as in the line after it.",
+        r"$p_\theta$; it is that of the gradient of $\log p_\theta$.",
+        "Lemma 4.3.1: the list of states has $(0, 0)$ twice; the last is $(1, 1)$.",
+        r"Remark after Lemma 4.1.1: Markov's inequality gives $100 \operatorname{tr}(\Gamma) / n$ with "
+        "probability 0.99, printed without the 100; what is used later (Remark 4.1.2) is the mean, "
+        r"$\operatorname{tr}(\Gamma) / n$.",
+        "Equation 4.49 and the lines after it: $2|C| - 2$ is $2^{|C|} - 2$, as in Section 4.3.6; the "
+        "bounds that follow use $2^{|C|}$.",
+        "Proof of Corollary 4.1.1: the last term of $(-1 + |C|/4)^2$ is $|C|^2 / 16$, printed "
+        "$|C|^2 / 4$; the line after it follows either way.",
+        r"Proof of Corollary 4.3.1: $\epsilon$ is $\sqrt{2^{N-1} |\Omega|^N / (m \delta)}$, printed with "
+        "$2^{3N-1}$; the corollary has the right bound.",
     ),
     aliases=("parallel-decoding",),
 )

@@ -151,8 +151,8 @@ class Training:
     """How translators are trained and measured; `seeds` models are trained at once."""
 
     seed: int
-    seeds: int = 3
-    steps: int = 2000
+    seeds: int = 8
+    steps: int = 3000
     batch: int = 64
     stages: int = 2
     remask: bool = True
@@ -171,13 +171,28 @@ class Training:
     """Sources that are translated."""
     candidates: int = 5
     """Lengths that are tried, or beams."""
-    rejecters: tuple[str, ...] = ("none", "linear", "constant")
-    """What is rejected between passes, apart from repeats."""
+    rejecters: tuple[str, ...] = ("none", "linear", "constant", "learned")
+    """What is rejected between passes, in place of repeats."""
 
     def __post_init__(self) -> None:
         for name in ("seeds", "steps"):
             if getattr(self, name) < 2:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 2")
+
+
+@dataclass(frozen=True)
+class Arms(Training):
+    """What all arms have in common."""
+
+    easy_seeds: int = 3
+    """Models of an arm whose seeds come out alike: targets with one mode, or decoding token by token."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2 <= self.easy_seeds <= self.seeds:
+            raise ValueError(
+                f"easy_seeds is {self.easy_seeds}; it must be at least 2 and at most seeds, {self.seeds}"
+            )
 
 
 @dataclass(frozen=True)
@@ -200,6 +215,7 @@ class Exact:
     data: Data
     keep: float
     seeds: int = 3
+    """Noises that refinement starts from."""
     tests: int = 500
     candidates: int = 5
 
@@ -220,18 +236,19 @@ ARMS: dict[str, dict[str, Any]] = {
     ONE_STAGE: {"data": "undistilled", "stages": 1},
     PLAIN: {"data": "undistilled", "positional": False},
 }
+OPEN_ARMS = ("undistilled", ONE_STAGE, PLAIN)  # seeds differ much: all of them are needed
 
 
 def _translators(*arms: str, exact: Iterable[Data] = ()) -> Any:
     """The trials of these arms, and the exact decoders of the worlds of these data. A trial trains all seeds
     of one arm. Seed i of every arm starts from the same key and is measured on the same sources, so that
-    arms of one data are compared in pairs."""
+    arms of one data are compared in pairs: as many as both have."""
 
     # Compiling is nearly all that the smallest profile costs: its arms are two programs.
     @sized(
-        Training,
+        Arms,
         smoke={
-            "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "width": 16, "heads": 2,
+            "steps": 30, "batch": 8, "tests": 30, "seeds": 2, "easy_seeds": 2, "width": 16, "heads": 2,
             "mlp_width": 32, "layers": 1, "warmup": 5, "rejecters": (), "candidates": 1, "stages": 1,
             "positional": False,
         },
@@ -241,12 +258,19 @@ def _translators(*arms: str, exact: Iterable[Data] = ()) -> Any:
             "mlp_width": 2048, "layers": 6, "warmup": 10_000, "dropout": 0.1, "factored": True,
         },
     )  # fmt: skip
-    def trials(config: Training) -> dict[str, Trial]:
+    def trials(config: Arms) -> dict[str, Trial]:
         from .experiments import exact as references
         from .experiments import training
 
         given = asdict(config)
-        found = {name: Trial(training.run, Refining(**(given | ARMS[name]))) for name in arms}
+        few = {"seeds": given.pop("easy_seeds")}
+        found = {
+            name: Trial(
+                training.run,
+                Refining(**(given | ({} if name in OPEN_ARMS else few) | ARMS[name])),
+            )
+            for name in arms
+        }
         sizes = {name: given[name] for name in ("seed", "seeds", "tests", "candidates")}
         for data in exact:
             for name, keep in ((EXACT[data], 0.15), (MARGINALS[data], 0.0)):

@@ -1,4 +1,7 @@
-"""Experiments on exact models beyond Figure 3, and their sizes at each profile."""
+"""Experiments on exact models beyond Figure 3, and their sizes at each profile.
+
+They are the second half of `trials.py`, which would be longer than a module may be.
+"""
 
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -140,33 +143,48 @@ class HarderMemory(HarderWorlds):
     vocab: int = 10
     batch: int = 128
     rate: float = 0.1
+    heads: bool = True
+    """Whether attention heads are trained, which takes most of the time."""
 
 
 @dataclass(frozen=True)
 class HarderLengths(HarderWorlds):
-    """Both families at every length."""
+    """Both families at every length; `gated` worlds of the second."""
 
+    gated: int = 20
     lengths: tuple[int, ...] = (8, 12, 16)
 
 
-@sized(
-    HarderLengths,
-    smoke={
-        "lengths": (8,), "temperatures": (0.2,), "worlds": 3, "train": 300, "test": 100,
-        "steps": 64, "warmup": 10,
-    },
-    laptop={},
-    paper={},
-)  # fmt: skip
+_SHORT: dict[str, Any] = {
+    "lengths": (8,), "temperatures": (0.2,), "worlds": 3, "gated": 3, "train": 300,
+    "test": 100, "steps": 64, "warmup": 10,
+}  # fmt: skip
+
+
+@sized(HarderLengths, smoke=_SHORT, laptop={"worlds": 40, "gated": 40}, paper={"worlds": 40})
 def harder(config: HarderLengths) -> dict[str, Trial]:
+    return _harder(config, heads=True)
+
+
+@sized(HarderLengths, smoke=_SHORT, laptop={"gated": 100}, paper={"gated": 100})
+def harder_counts(config: HarderLengths) -> dict[str, Trial]:
+    return _harder(config, heads=False)
+
+
+def _harder(config: HarderLengths, heads: bool) -> dict[str, Trial]:
     from .experiments import harder_memory
 
     common: dict[str, Any] = {f.name: getattr(config, f.name) for f in fields(HarderWorlds)}
-    families: tuple[Literal["random", "gated"], ...] = ("random", "gated")
+    families: dict[Literal["random", "gated"], int] = {
+        "random": config.worlds, "gated": config.gated,
+    }  # fmt: skip
     return {
         f"{family}, T={length}": Trial(
-            harder_memory.run, HarderMemory(family=family, length=length, **common)
+            harder_memory.run,
+            HarderMemory(
+                **common | {"family": family, "length": length, "worlds": worlds, "heads": heads}
+            ),
         )
-        for family in families
+        for family, worlds in families.items()
         for length in config.lengths
     }

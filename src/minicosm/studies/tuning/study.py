@@ -27,20 +27,17 @@ STUDY = Study(
         "tuning/five-tokens",
     ),
     misprints=(
-        "Proof of Claim B.1, second line: Pr(X_{i+1:T+1} = x) should be Pr(X_{i+1:T+i} = x), as in the "
-        "lines around it.",
-        "Proof of Theorem 3.3: W has a left inverse if it has full column rank (printed: row rank), "
+        "Proof of Theorem 3.3: $W$ has a left inverse if it has full column rank (printed: row rank), "
         "which is what Assumption 3.1 says.",
-        "Proof of Theorem 3.6: the left inverse on H* gives W^+ W D v = D v (printed: W D v).",
-        "Proposition D.1, first display: the last factor is conditioned on X_{-i} = x_{-i} (printed: "
-        "joined with it), as in (D.1) below it.",
+        r"Proof of Theorem 3.6: the left inverse on $\mathcal{H}^\star$ gives $\widehat W^\dagger W D v = D "
+        "v$ (printed: $W D v$).",
     ),
     aliases=("head-and-prompt-tuning",),
 )
 
-EXACT = "The largest error over all worlds and sequences is at most 1e-9."
+EXACT = "The largest error over all worlds and sequences is at most $10^{-9}$."
 COUNTED = "No violation on any world, decided on truth values."
 IDENTITY = (
-    "On every world the identity holds to 1e-9 (relative to the head's largest weight) on every sequence "
-    "in scope, and no label differs where the exact score is above 1e-9 in size."
+    "On every world the identity holds to $10^{-9}$ (relative to the head's largest weight) on every "
+    "sequence in scope, and no label differs where the exact score is above $10^{-9}$ in size."
 )

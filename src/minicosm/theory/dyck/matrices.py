@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from minicosm.adaptation.checks import check_whole
+from minicosm.adaptation.checks import check_kind, check_whole
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.models.layers import Layer
 from minicosm.models.variants import theory
@@ -35,6 +35,10 @@ class Matrices(NamedTuple):
 
     def check_stack(self, layers: int, width: int | None = None, name: str = "matrices") -> None:
         """Raise unless they are those of so many layers (0: of one, not stacked) of this width."""
+        check_whole("layers", layers)
+        if width is not None:
+            check_whole("width", width)
+        check_kind("name", name, str)
         shape = self.key.shape
         stacked = shape[:-2] == ((layers,) if layers else ())
         if not stacked or width not in (None, shape[-1]):

@@ -6,11 +6,10 @@ from .backtracking import (
     backtracking,
     lagged_errors,
     query_count,
-    query_count_as_printed,
 )
 from .closed_forms import biased_coin_errors, delayed_errors, last_token_errors
 from .distances import kl, tv
-from .dyck_sandbox import equation_3_4, equation_3_4_as_printed, flipped_diversity
+from .dyck_sandbox import equation_3_4, flipped_diversity
 from .guidance import (
     feasibility_stalls,
     first_leaf,
@@ -65,7 +64,6 @@ __all__ = [
     "delayed_errors",
     "dyck_sandbox",
     "equation_3_4",
-    "equation_3_4_as_printed",
     "feasibility_stalls",
     "first_leaf",
     "first_leaf_of_exact_values",
@@ -89,7 +87,6 @@ __all__ = [
     "proposition_3_1_1",
     "proposition_3_1_2",
     "query_count",
-    "query_count_as_printed",
     "repeated_proposals",
     "scaled_below_the_leaves",
     "scaled_levels",

@@ -172,17 +172,6 @@ def query_count(
     return Theorem.inequality(name, float(bound - most), within=0.0, details=details)
 
 
-@checked(log_table=log_table)
-def query_count_as_printed(
-    world: GuidedWorld, log_table: Float[np.ndarray, "levels S"], settings: Backtracking
-) -> Theorem:
-    """Section 3.2.2.1: a string of D tokens takes at most D calls, with backtracking too."""
-    most = backtracking(world, log_table, settings).most_calls
-    details = {"most": most, "bound": world.horizon}
-    name = "calls of Algorithm 1 as printed"
-    return Theorem.inequality(name, float(world.horizon - most), within=0.0, details=details)
-
-
 @checked(
     length=whole(1, MOST_BITS),
     position=lambda name, value, given: check_whole(name, value, 1, given["length"]),

@@ -208,30 +208,16 @@ def _process_probability(skeleton: tuple[int, ...], opening: float) -> float:
 @checked(length=even(MOST_WRITTEN), opening=SHARE)
 def equation_3_4(length: int, opening: float = 0.5) -> Theorem:
     """With `d(w_{1:i}) < D - i` the weights sum to one and are the probabilities of the process."""
-    weights, process = _weights(length, opening, strict=True)
+    weights, process = _weights(length, opening)
     error = largest(float(np.abs(weights - process).max()), abs(float(weights.sum()) - 1))
     return Theorem.identity("Equation 3.4", error, cases=len(process), details={"D": length})
 
 
-@checked(length=even(MOST_WRITTEN), opening=SHARE)
-def equation_3_4_as_printed(length: int, opening: float = 0.5) -> Theorem:
-    """With `d(w_{1:i}) <= D - i` the normalised weights are the probabilities of the process; the error is
-    a total variation."""
-    weights, process = _weights(length, opening, strict=False)
-    return Theorem.identity(
-        "Equation 3.4 as printed",
-        float(np.abs(weights / weights.sum() - process).sum() / 2),
-        within=1e-3,
-        cases=len(process),
-        details={"D": length, "mass": float(weights.sum())},
-    )
-
-
 def _weights(
-    length: int, opening: float, *, strict: bool
+    length: int, opening: float
 ) -> tuple[Float[np.ndarray, " skeletons"], Float[np.ndarray, " skeletons"]]:
     every = list(skeletons(length))
-    weights = [_printed_weight(skeleton, opening, strict) for skeleton in every]
+    weights = [_printed_weight(skeleton, opening, strict=True) for skeleton in every]
     return np.array(weights), np.array([_process_probability(s, opening) for s in every])
 
 

@@ -8,7 +8,13 @@ from .attention_head import (
     softmax_bound,
     theorem_4_3,
 )
-from .counterexamples import binary_prompt, overlapping_spans, wrong_label_world
+from .counterexamples import (
+    binary_prompt,
+    lemma_d9_by_any_head,
+    opposed_world,
+    overlapping_spans,
+    wrong_label_world,
+)
 from .lemmas import (
     claim_b1,
     conditionally_independent_joint,
@@ -91,6 +97,7 @@ __all__ = [
     "lemma_d4",
     "lemma_d7",
     "lemma_d9",
+    "lemma_d9_by_any_head",
     "lemma_d13",
     "linear_head_exists",
     "linear_head_for_task",
@@ -99,6 +106,7 @@ __all__ = [
     "nondegenerate",
     "nondegenerate_implies_covering",
     "observable_span",
+    "opposed_world",
     "overlapping_spans",
     "prompt_length_is_irrelevant",
     "prompted_emissions",

@@ -16,6 +16,7 @@ from minicosm.adaptation.checks import (
 from minicosm.worlds import HMM, MemoryHMM, PosteriorTask
 from minicosm.worlds.markov import is_primitive
 
+from ..checks import Given, Rule
 from ..linear_algebra import RANK_TOLERANCE, independent_columns, rank_test
 from ..theorem import Condition
 
@@ -46,6 +47,16 @@ def check_world(world: Any, *kinds: type) -> None:
     check_kind("world", world, *(kinds or (HMM,)))
     if np.ndim(world.A) != 2:
         raise ValueError("the world is a stack; give one world at a time")
+
+
+def one(*kinds: type) -> Rule:
+    """One world of these kinds, as a rule for `checked`."""
+
+    def rule(name: str, value: Any, given: Given) -> Any:
+        check_world(value, *kinds)
+        return value
+
+    return rule
 
 
 def check_weights(world: HMM, mu: Any) -> Float[np.ndarray, "rows H"]:

@@ -11,16 +11,26 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.adaptation import AttentionHead, Classifier
-from minicosm.adaptation.checks import check_choice, unshared
+from minicosm.adaptation.checks import brief, check_choice, unshared
 from minicosm.adaptation.heads import TIE
 from minicosm.worlds import MemoryHMM, PosteriorTask, Supports
 from minicosm.worlds.arrays import AnyArray
 
 from ..certify import Evidence, certify, explained
-from ..checks import check_sequences
+from ..checks import check_sequences, reals
+from ..signatures import checked
 from ..theorem import Theorem
-from .assumptions import regular
-from .recoverable import Columns, check_task, columns, recoverable_states, recovery, star_states
+from .assumptions import one, regular
+from .recoverable import (
+    Columns,
+    check_task,
+    columns,
+    recoverable_states,
+    recovery,
+    relevant_values,
+    some_states,
+    star_states,
+)
 from .scope import sure_in, why_empty
 
 ATTENDED = 1e-12  # a position with more weight than this is attended to
@@ -49,6 +59,11 @@ def theorem_4_3(
     return Theorem("Theorem 4.3", conditions, construction=construction, check=check)
 
 
+@checked(
+    star=some_states,
+    which=lambda name, value, given: _columns(name, value, given["world"]),
+    positions=reals(lambda given: (None, given["world"].hidden + 1)),
+)
 def recovering_head(
     world: MemoryHMM,
     mu: Float[np.ndarray, "*rows M"],
@@ -65,6 +80,7 @@ def recovering_head(
     others and the last one (of |H| + 1) are zero; the query is the indicator of H*, then `last`.
     Value rows (m, j*, s) are `theta[m, s]`, the readout there is mu_m; token rows are those of W.
     """
+    relevant_values(world, mu)
     theta, complement, _ = recovery(world, cell, star, which)
     values, cells, syntax = world.W.shape[1:]
     H = star_states(world, cell, star)
@@ -84,6 +100,14 @@ def recovering_head(
         tokens=np.asarray(world.W, np.float64).reshape(world.vocab, -1),
         positions=positions,
     )
+
+
+def _columns(name: str, value: Any, world: MemoryHMM) -> Columns:
+    shapes = [world.W.shape[1:], (world.values, world.W.shape[-1])]
+    fits = isinstance(value, Columns) and [np.shape(part) for part in value] == shapes
+    if not fits or any(np.asarray(part).dtype != bool for part in value):
+        raise TypeError(f"{name} is {brief(value)}; it must be what columns(world, cell) returns")
+    return value
 
 
 # -- run on sequences -------------------------------------------------------------------------
@@ -220,6 +244,7 @@ class SoftAttention(NamedTuple):
         return self.length * np.exp(-self.sharpness[:, None] * self.gap) * self.value_range
 
 
+@checked()
 def softmax_bound(found: SoftAttention) -> Theorem:
     """`|soft - hard| <= T exp(-lambda gap) range` at every lambda and sequence.
 
@@ -231,6 +256,7 @@ def softmax_bound(found: SoftAttention) -> Theorem:
     return Theorem.inequality("Softmax attention", slack, within=1e-12, cases=found.error.size)
 
 
+@checked(world=one(MemoryHMM), lambdas=reals((None,), least=np.finfo(float).tiny))
 def soft_attention(
     world: MemoryHMM,
     classifier: Classifier,
@@ -241,9 +267,9 @@ def soft_attention(
 ) -> SoftAttention:
     """The scores of attention at temperature `1 / lambda`, and of the hard head."""
     sequences, seen = check_sequences(world, sequences, observed)
-    rates = np.asarray(lambdas, np.float64)
-    if rates.ndim != 1 or rates.size == 0 or not (rates > 0).all():
-        raise ValueError(f"lambdas are {lambdas}; give a list of positive numbers")
+    if not isinstance(classifier.head, AttentionHead):
+        raise TypeError("the classifier has a linear head; this is about an attention head")
+    rates = np.asarray(lambdas)
     with jax.enable_x64(True):
         found = _soft_attention(unshared(world), unshared(classifier), sequences, rates, seen)
     gap, spread, hard, soft = map(np.asarray, found)

@@ -12,11 +12,14 @@ from jaxtyping import Int
 from minicosm.adaptation import Classifier
 from minicosm.worlds import MemoryHMM, PosteriorTask, RecoverableWorld
 
+from ..signatures import checked
 from ..theorem import Theorem
 from .attention_head import recovering_head
-from .memory_lemmas import key_errors, largest, observe
-from .prompt_attention import certify_prompted, prompted_head
-from .recoverable import check_task, columns, recoverable_for
+from .memory_lemmas import constructed, key_errors, largest, observe
+from .prompt_attention import certify_prompted, prompted_head, theorem_d6
+from .recoverable import check_task, columns, recoverable_for, some_states
+
+ROUNDING = 1e-12
 
 
 def wrong_label_world() -> RecoverableWorld:
@@ -38,6 +41,54 @@ def wrong_label_world() -> RecoverableWorld:
     return RecoverableWorld(world, np.array([1.0, -1.0, 0.0]), 0, (0,))
 
 
+def opposed_world() -> RecoverableWorld:
+    """A world in which no attention head has the attended set that Lemma D.9 states.
+
+    One cell of three values, mu = (1, -1, 0); tokens a, b, c, d, e; S* = {0}. State 0 emits a or b by the
+    memory, state 1 emits e, state 2 emits c and state 3 emits d; after 2 and 3 comes 0. For the irrelevant
+    value 2 state 1 emits d, too. So the position after c is sure, that after d only given the prompt,
+    and x = (c, a, d, a), x' = (d, a, c, a) have the same output at both.
+    """
+    A = np.array([[0, 0, 1, 1], [1 / 3, 1 / 3, 0, 0], [1 / 3, 1 / 3, 0, 0], [1 / 3, 1 / 3, 0, 0]])
+    W = np.zeros((5, 3, 4))  # token, value, state
+    W[:2, 0, 0], W[:2, 1, 0], W[:2, 2, 0] = (0.7, 0.3), (0.3, 0.7), (0.5, 0.5)
+    W[4, :2, 1], W[3:, 2, 1] = 1, 0.5
+    W[2, :, 2] = W[3, :, 3] = 1
+    start = np.array([2, 1, 1, 1]) / 5  # stationary
+    return RecoverableWorld(
+        MemoryHMM(A, W, np.full(3, 1 / 3), start), np.array([1.0, -1.0, 0.0]), 0, (0,)
+    )
+
+
+def lemma_d9_by_any_head(
+    world: MemoryHMM, task: PosteriorTask, sequences: Int[np.ndarray, "n T"]
+) -> Theorem:
+    """Whether some parameters of an attention head can have `I = I^` on all of the sequences (Lemma D.9).
+
+    Whatever Theta^K, q and beta, the score of position i is `k . Gbar_i(x) + a_i` with a vector k and
+    numbers a_i. If i is in I^(x) and j is not, but j is in I^(x') and i is not, the lemma needs
+
+        k . (Gbar_i(x) - Gbar_j(x)) > a_j - a_i > k . (Gbar_i(x') - Gbar_j(x')),
+
+    which no k satisfies if the two differences of outputs are equal. The error counts such pairs of
+    pairs; the lemma's inputs are the possible x of (D.7) with I^ nonempty.
+    """
+    classifier, star = constructed(theorem_d6(world, task))
+    o = observe(world, classifier, task.cell, star, sequences)
+    inside = o.possible & o.context[:, 1:].all(axis=1) & o.sure.any(axis=1)
+    sure, outputs = o.sure[inside], o.outputs[inside]
+    apart = sure[:, :, None] & ~sure[:, None, :]  # (x, i, j)
+    steps = outputs[:, :, None] - outputs[:, None, :]
+    opposed = apart[:, None] & apart.swapaxes(1, 2)[None]  # (x, x', i, j)
+    equal = np.abs(steps[:, None] - steps[None]).max(axis=-1) < ROUNDING
+    return Theorem.identity(
+        "Lemma D.9 as printed, any head",
+        float((opposed & equal).sum()),
+        within=0.0,
+        cases=int(inside.sum()),
+    )
+
+
 def binary_prompt(
     world: MemoryHMM, task: PosteriorTask, *, sequences: Int[np.ndarray, "n T"]
 ) -> Theorem:
@@ -54,6 +105,7 @@ def binary_prompt(
     return replace(run, name="Theorem D.6 with its 0/1 prompt", construction=classifier)
 
 
+@checked(star=some_states)
 def overlapping_spans(
     world: MemoryHMM,
     task: PosteriorTask,

@@ -17,10 +17,11 @@ from minicosm.worlds import HMM
 from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.hmm.draws import generator
 
-from ..checks import check_sequences
+from ..checks import check_sequences, reals
 from ..linear_algebra import RANK_TOLERANCE, rank_test
+from ..signatures import checked
 from ..theorem import IDENTITY, Condition, Theorem
-from .assumptions import check_world, covering, first_law, nondegenerate, regular
+from .assumptions import check_world, covering, first_law, nondegenerate, one, regular
 
 MAX_PATHS = 2_000_000
 
@@ -118,6 +119,11 @@ def _claim_b1(
     return jax.vmap(one)(jnp.asarray(sequences))
 
 
+@checked(
+    A=reals((None, None), least=0, most=1),
+    p0=reals(lambda given: (len(given["A"]),), least=0, most=1),
+    seen=reals(lambda given: (None, None, len(given["A"])), least=0, most=1),
+)
 def enumerate_paths(
     A: Float[np.ndarray, "H H"],
     p0: Float[np.ndarray, " H"],
@@ -128,8 +134,15 @@ def enumerate_paths(
     `seen[s, j, h]` is the probability of what sequence s shows at position j in state h.
     """
     count, T, H = seen.shape
-    if H ** (T + 1) > MAX_PATHS:
-        raise ValueError(f"{H} states make {H ** (T + 1)} paths of length {T}; at most {MAX_PATHS}")
+    if A.shape != (H, H):
+        raise ValueError(f"A has shape {A.shape}; it must be square")
+    for name, sums in (("A", A.sum(axis=0)), ("p0", p0.sum(keepdims=True))):
+        if np.abs(sums - 1).max() > 1e-5:  # what a world in single precision may be off
+            raise ValueError(f"{name} sums to {sums.tolist()} along its columns; each must be 1")
+    if (T + 1) * np.log(H) > np.log(MAX_PATHS):
+        raise ValueError(
+            f"seen has {T} positions, and {H} states make too many paths; at most {MAX_PATHS} are summed"
+        )
     paths = np.indices((H,) * (T + 1)).reshape(T + 1, -1)  # h_0 .. h_T
     prior = p0[paths[0]] * np.prod(A[paths[1:], paths[:-1]], axis=0)
     shown = np.stack([seen[:, j, paths[j + 1]] for j in range(T)])  # (T, n, paths)
@@ -141,6 +154,7 @@ def enumerate_paths(
     return result
 
 
+@checked(world=one(HMM), u=reals(lambda given: (given["world"].hidden,), least=0, most=1))
 def prompted_emissions(
     world: HMM, u: Float[np.ndarray, " H"]
 ) -> tuple[Float[np.ndarray, "tokens H"], Float[np.ndarray, "tokens H"]]:
@@ -149,10 +163,7 @@ def prompted_emissions(
     The last row is the fake token z~: `P[X^_1 = z~ | H_1] = u`, `P[X^_1 = z | H_1] = (1 - u) * e(z)`,
     and z~ never occurs at later positions.
     """
-    check_world(world)
-    W, u = np.asarray(world.W, np.float64), np.asarray(check_reals("u", u), np.float64)
-    if u.shape != (world.hidden,) or (u < 0).any() or (u > 1).any():
-        raise ValueError(f"u must have shape ({world.hidden},) and entries in [0, 1]")
+    W = np.asarray(world.W, np.float64)
     return np.vstack([(1 - u) * W, u]), np.vstack([W, np.zeros_like(u)])
 
 
@@ -249,6 +260,7 @@ def _likelihood(
     return enumerate_paths(A, start, padded)[:, -1].sum(axis=1)
 
 
+@checked(world=one(HMM))
 def nondegenerate_implies_covering(world: HMM, mu: Any) -> Theorem:
     """Assumptions 3.1 and 3.2 give 3.5 with B = H and H* = H, for every mu."""
     found = covering(world, mu, sources=range(world.hidden))
@@ -260,6 +272,7 @@ def nondegenerate_implies_covering(world: HMM, mu: Any) -> Theorem:
     )
 
 
+@checked(world=one(HMM), rows=reals(lambda given: (None, None, given["world"].hidden), least=0))
 def message_form(world: HMM, rows: Float[np.ndarray, "n T H"]) -> Float[np.ndarray, "n T V"]:
     """The paper's own message passing: reversed kernels to the left, forward kernels to the right.
 

@@ -22,13 +22,16 @@ from minicosm.worlds import HMM, PosteriorTask
 from minicosm.worlds.arrays import AnyArray
 
 from ..certify import Evidence, all_sequences, certify, sample_sequences
+from ..checks import NOT_NEGATIVE, whole
 from ..linear_algebra import RANK_TOLERANCE
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from .assumptions import (
     check_weights,
     check_world,
     first_law,
     nondegenerate,
+    one,
     regular,
     start_ratio,
     start_recurs,
@@ -36,6 +39,7 @@ from .assumptions import (
 )
 
 
+@checked()
 def statement_3_3(
     world: HMM, task: PosteriorTask, classifier: Classifier, tokens: Int[Array, " T"]
 ) -> Evidence:
@@ -155,6 +159,7 @@ def linear_head_for_task(world: HMM, task: PosteriorTask, *, length: int | None 
     return Theorem(name, (condition,), construction=head, check=check)
 
 
+@checked(world=one(HMM))
 def duplicate_emissions(world: HMM, task: PosteriorTask, length: int) -> Theorem:
     """A converse of Theorem 3.3: if two states emit one law, Assumption 3.1 fails, and for a mu that
     contrasts them the pseudo-inverse head has the same score on all sequences, if `p0 / p1` agrees on
@@ -187,6 +192,7 @@ class HeadComparison(NamedTuple):
     rank: int  # of W
 
 
+@checked(world=one(HMM), length=whole(1), train=whole(1), test=whole(1), ridge=NOT_NEGATIVE)
 def best_linear_head(
     world: HMM,
     task: PosteriorTask,

@@ -15,6 +15,7 @@ from minicosm.adaptation.checks import check_choice, check_flag
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
 from ..certify import Evidence, certify, explained
+from ..signatures import checked
 from ..theorem import Theorem
 from .assumptions import regular, start_ratio, start_recurs
 from .attention_head import (
@@ -32,6 +33,7 @@ from .recoverable import (
     columns,
     recoverable_for,
     relevant_values,
+    some_states,
     star_states,
 )
 from .recoverable import stationary as stationary_start
@@ -94,6 +96,7 @@ def theorem_4_6(
     return replace(general, name=name)
 
 
+@checked(star=some_states)
 def prompted_head(
     world: MemoryHMM,
     mu: Float[np.ndarray, "*rows M"],
@@ -108,6 +111,7 @@ def prompted_head(
     The head is that of Theorem 4.3 on the columns of D.5, with query 1 in its last coordinate and
     the position vector (0, .., 0, beta_1) at the prompt.
     """
+    relevant_values(world, mu)
     free = recovering_head(world, mu, cell, star, columns(world, cell, mu), last=1.0)
     away = PRINTED_BETA
     if beta == "safe":

@@ -29,6 +29,7 @@ from minicosm.worlds.hmm.chain import log_likelihood
 from ..certify import Evidence, certify
 from ..checks import check_sequences
 from ..linear_algebra import RANK_TOLERANCE
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from .assumptions import (
     SEARCH_BUDGET,
@@ -41,6 +42,7 @@ from .assumptions import (
 )
 
 
+@checked()
 def statement_3_6(
     world: HMM, task: PosteriorTask, classifier: Classifier, tokens: Int[Array, " T"]
 ) -> Evidence:
@@ -49,7 +51,8 @@ def statement_3_6(
     Where the prompt excludes all of x (`c * b_0(x) = 0`, decided on truth values) the output must be
     exactly zero and so must the exact score; such sequences are counted, with factor 1.
     """
-    assert classifier.prompt is not None
+    if classifier.prompt is None:
+        raise ValueError("the classifier has no prompt; Theorem 3.6 is about one with a prompt")
     shifted = jnp.pad(tokens, (1, 0))
     rows = world.embed(shifted, jnp.arange(shifted.shape[0]) > 0)
     rows = classifier.prompt.prepend(rows)
@@ -239,6 +242,7 @@ def prompt_length_is_irrelevant(
 ) -> Theorem:
     """For the exact model every prompt of k rows equals one of a single row: the largest difference of
     its outputs under `rows` and under `shorter_prompt`, which is the construction."""
+    check_world(world)
     sequences, _ = check_sequences(world, sequences)
     row = shorter_prompt(world, rows)
     with jax.enable_x64(True):

@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float
 from minicosm.adaptation.checks import check_indices, check_real, check_reals, check_whole
 from minicosm.worlds import MemoryHMM, PosteriorTask
 
+from ..checks import Given
 from ..linear_algebra import RANK_TOLERANCE, rank_test
 from ..theorem import Condition
 from .assumptions import regular
@@ -226,10 +227,15 @@ def relevant_values(world: MemoryHMM, mu: Any) -> Bool[np.ndarray, " M"]:
 def star_states(world: MemoryHMM, cell: int, star: Sequence[int]) -> Bool[np.ndarray, " H"]:
     """H* = {cell} x S* as a mask over the states `h = j S + s`."""
     check_cell(world, cell)
-    syntax = world.W.shape[-1]
-    mask = np.zeros((world.cells, syntax), bool)
-    for s in star:
-        if not 0 <= s < syntax:
-            raise ValueError(f"S* contains {s}; syntax states are 0..{syntax - 1}")
-        mask[cell, s] = True
+    mask = np.zeros((world.cells, world.W.shape[-1]), bool)
+    mask[cell, list(check_indices("star", star, world.W.shape[-1]))] = True
     return mask.reshape(-1)
+
+
+def some_states(name: str, value: Any, given: Given) -> tuple[int, ...]:
+    """A set S* that is not empty, as a rule for `checked`."""
+    check_cell(given["world"], given.get("cell", 0))
+    found = check_indices(name, value, given["world"].W.shape[-1])
+    if not found:
+        raise ValueError(f"{name} is empty; it must hold a syntax state")
+    return found

@@ -13,7 +13,9 @@ from minicosm.adaptation.checks import unshared
 from minicosm.worlds import MemoryHMM, Supports
 from minicosm.worlds.arrays import AnyArray
 
-from ..checks import check_sequences
+from ..checks import Rule, check_sequences, truths
+from ..signatures import checked
+from .assumptions import one
 
 
 class Scope(NamedTuple):
@@ -24,6 +26,10 @@ class Scope(NamedTuple):
     possible: Bool[np.ndarray, " n"]
 
 
+MASK: Rule = truths(lambda given: (given["world"].hidden,))  # of states
+
+
+@checked(world=one(MemoryHMM), star=MASK)
 def in_scope(
     world: MemoryHMM,
     sequences: Int[np.ndarray, "n T"],
@@ -42,6 +48,7 @@ def in_scope(
     return Scope(possible & sure.any(axis=1), sure & possible[:, None], possible)
 
 
+@checked(world=one(MemoryHMM), star=MASK)
 def in_wider_scope(
     world: MemoryHMM,
     prompt: SoftPrompt,

@@ -26,6 +26,18 @@ def _tokens(name: str, values: Any, most: int, shape: tuple[int | None, ...] = (
     return np.asarray(check_whole_numbers(name, values, 0, most, shape))
 
 
+def _read(name: str, tokens: np.ndarray, lengths: np.ndarray, vocab: int) -> np.ndarray:
+    """The tokens before the ends, which must be in the vocabulary, and -1 after them."""
+    inside = np.arange(tokens.shape[1]) < lengths[:, None]
+    bad = inside & ((tokens < 0) | (tokens >= vocab))
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(
+            f"{name}{list(where)} is the token {tokens[where]}; it must lie in 0..{vocab - 1}"
+        )
+    return np.where(inside, tokens, -1)
+
+
 class Translation(NamedTuple):
     """One source with its target, padded after their ends with the ids `vocab` of each side."""
 
@@ -224,8 +236,10 @@ class Fertility(eqx.Module):
         source = np.asarray(check_whole_numbers("source", source, -(2**31), 2**31, (n, None)))
         source_lengths = _tokens("source_lengths", source_lengths, source.shape[1], (n,))
         lengths = _tokens("lengths", lengths, T, (n,))
+        source = _read("source", source, source_lengths, self.source_vocab)
+        target = _read("target", target, lengths, self.vocab)
         rows = np.full((n, T + self.phrase), -1)
-        rows[:, :T] = np.where(np.arange(T) < np.asarray(lengths)[:, None], target, -1)
+        rows[:, :T] = target
         reached = np.full((n, T + 1), -np.inf)  # [:, j]: the phrases so far have j tokens
         reached[:, 0] = 0
         for s in range(source.shape[1]):

@@ -8,6 +8,8 @@ from ..study import STUDY, THESIS
 from ..trials import COPY_DEEP, COPY_SHALLOW, arms
 from .length import TOO_SHORT
 
+claim = STUDY.section(__doc__)
+
 CLASS, POINTS = 0.8, 0.05
 ENOUGH = 40  # seeds: if 8% were so, none among them would have a chance of 4%
 
@@ -25,7 +27,7 @@ def _copies(results: Results) -> list[Outcome]:
     ]
 
 
-@STUDY.claim(
+@claim(
     id="dyck/copy-solved",
     title="Models copy their input",
     source=f"{THESIS}, Figures 2.19 and 2.20",
@@ -41,7 +43,7 @@ def solved(results: Results) -> Outcome:
     return only_if(trained(results), TOO_SHORT, all_of(*_copies(results)))
 
 
-@STUDY.claim(
+@claim(
     id="dyck/misleading-heads",
     title="Some attention maps single out a class of brackets and do not matter",
     source=f"{THESIS}, Figures 2.19 to 2.21",
@@ -57,6 +59,7 @@ def solved(results: Results) -> Outcome:
         "among fewer. The start token counts as attended to; shares among the brackets are shown beside."
     ),
     trials=arms(COPY_SHALLOW, COPY_DEEP),
+    uses=("dyck/proposition-2.2.1", "dyck/copy-solved"),
     figure=copy_figure(COPY_SHALLOW, COPY_DEEP),
     kind="figure",
 )

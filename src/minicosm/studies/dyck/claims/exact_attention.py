@@ -17,7 +17,9 @@ from minicosm.lab import (
 from .. import trials
 from ..figures import theory as figures
 from ..study import STUDY, THESIS
-from .sentences import ROUNDING
+from .sentences import ROUNDING, power
+
+claim = STUDY.section(__doc__)
 
 STATED = {0.5: 0.72, 1.0: 2.6, 2.0: 7.4, 4.0: 14.1}
 EXACT_UP_TO = 2.0
@@ -34,7 +36,7 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else float("nan")
 
 
-@STUDY.claim(
+@claim(
     id="dyck/variation-of-exact-models",
     title="Exact models vary in attention as much as random patterns do",
     source=f"added to {THESIS}, Section 2.2.3.2",
@@ -45,10 +47,11 @@ def _mean(values: list[float]) -> float:
     ),
     criterion=(
         "The mean over draws of forty is within 15% of each number; up to deviation 2 the models "
-        f"tested are exact to {ROUNDING:g} (at 4 the read-out's threshold is too small for double "
-        "precision)."
+        f"tested are exact to {power(ROUNDING)} (at 4 the read-out's threshold is too small for "
+        "double precision)."
     ),
     trials=trials.optima,
+    uses=("dyck/theorem-2.2.1-sufficiency", "dyck/balance-projector", "dyck/random-variation"),
     figure=figures.variation,
 )
 def variation(results: Results) -> Outcome:
@@ -74,7 +77,7 @@ def variation(results: Results) -> Outcome:
     return only_if(models >= 40, f"{models} models of a spread are no forty.", outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/attention-of-exact-models",
     title="Exact models need not look at the stack",
     source=f"{THESIS}, Theorem 2.2.1 and Section 2.2.3.2",
@@ -84,6 +87,7 @@ def variation(results: Results) -> Outcome:
     ),
     criterion="The share with rate above 0.9 on [[[[]]]](((()))) is below 25% at every deviation.",
     trials=trials.optima,
+    uses=("dyck/theorem-2.2.1-sufficiency", "dyck/balance-projector"),
     figure=figures.attention,
 )
 def attention(results: Results) -> Outcome:
@@ -92,13 +96,14 @@ def attention(results: Results) -> Outcome:
     return all_of(below("largest share", shares, 0.25), numbers=named)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/random-variation",
     title="The variation of random patterns in closed form",
     source=f"added to {THESIS}, Section 2.2.3.2",
     statement=(
         "Independent causal patterns whose rows are uniform on the simplex have mean variation "
-        "2 [2 (H_{N+1} - 1) - H_N], H being harmonic numbers: 3.00 for 16 and 3.39 for 20 tokens."
+        r"$2\,[2 (H_{N+1} - 1) - H_N]$, $H$ being harmonic numbers: 3.00 for 16 and 3.39 for 20 "
+        "tokens."
     ),
     criterion="Within 4 standard errors of the mean of sampled patterns for 5, 16 and 20 tokens.",
     trials=trials.optima,

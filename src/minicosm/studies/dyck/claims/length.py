@@ -19,6 +19,8 @@ from .. import readings, trials
 from ..figures.experiments import length_figure, scatter_figure
 from ..study import STUDY, THESIS
 
+claim = STUDY.section(__doc__)
+
 NOT_LEARNED = "Some model has not learned to answer 97% of the queries at the lengths of training."
 TOO_SHORT = "The models were trained for a few steps only."
 LAST_TOKEN = f"The last token alone gives {readings.FLOOR} at 400-500 and one half on hard queries."
@@ -45,7 +47,7 @@ def solved(results: Results) -> Outcome:
     return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
-STUDY.claim(
+claim(
     id="dyck/minimal-solved",
     title="Models with a minimal first layer solve the lengths of training",
     source=f"{THESIS}, Section 2.2.3.3",
@@ -66,7 +68,7 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
     """The two claims about the contrastive term, for one kind of strings."""
     pair = trials.arms(standard, contrast)
 
-    @STUDY.claim(
+    @claim(
         id=f"dyck/{data}-contrast-balances",
         title=f"The contrastive term lowers the balance violation on {what}",
         source=f"{THESIS}, {where}",
@@ -79,6 +81,7 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
             "seed by seed, lies below 0 (fails: above)."
         ),
         trials=pair,
+        uses=("dyck/theorem-2.2.1-necessity",),
         figure=scatter_figure(standard, contrast),
         kind="figure",
     )
@@ -94,7 +97,7 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
         )
         return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
-    @STUDY.claim(
+    @claim(
         id=f"dyck/{data}-contrast-lengthens",
         title=f"The contrastive term improves length generalisation on {what}",
         source=f"{THESIS}, {where}",
@@ -107,6 +110,7 @@ def _contrast(data: str, what: str, where: str, standard: str, contrast: str) ->
             "(fails: below)."
         ),
         trials=pair,
+        uses=(f"dyck/{data}-contrast-balances",),
         figure=length_figure(standard, contrast),
         kind="figure",
     )
@@ -129,7 +133,7 @@ _contrast("complete", "complete strings", "Figure 2.13", trials.MINIMAL, trials.
 _contrast("prefix", "prefixes", "Figure 2.17", trials.PREFIXES, trials.PREFIXES_CONTRAST)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/complete-violation-predicts",
     title="Across seeds, a lower balance violation goes with better length generalisation",
     source=f"{THESIS}, Figure 2.13, standard training",
@@ -139,6 +143,7 @@ _contrast("prefix", "prefixes", "Figure 2.17", trials.PREFIXES, trials.PREFIXES_
     ),
     criterion="The 95% interval of Spearman's correlation over seeds lies below 0 (fails: above).",
     trials=trials.arms(trials.MINIMAL),
+    uses=("dyck/theorem-2.2.1-necessity",),
     figure=scatter_figure(trials.MINIMAL),
     kind="figure",
 )
@@ -158,7 +163,7 @@ def predicts(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/prefix-violation-does-not-predict",
     title="On prefixes, balance violation does not predict length generalisation across seeds",
     source=f"{THESIS}, Figure 2.17, standard training",
@@ -167,8 +172,8 @@ def predicts(results: Results) -> Outcome:
         "balance violation and accuracy at lengths 400 to 500 is none, to within 1/2 on either side."
     ),
     criterion=(
-        "Equivalent within 0.5: the 95% interval of Spearman's correlation over seeds lies in -0.5 to "
-        "0.5 (fails: outside)."
+        "Equivalent within 0.5: the 95% interval of Spearman's correlation over seeds lies in "
+        "$-0.5$ to $0.5$ (fails: outside)."
     ),
     trials=trials.arms(trials.PREFIXES),
     figure=scatter_figure(trials.PREFIXES),
@@ -187,7 +192,7 @@ def does_not_predict(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/contrast-factor",
     title="The effect of the contrastive term does not hang on its factor",
     source=f"added to {THESIS}, Figure 2.13, where the factor is not given",
@@ -223,7 +228,7 @@ def factor(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/other-blocks",
     title="Other blocks solve the lengths of training as well, and long strings no better",
     source=f"{THESIS}, Section 2.2.5.8: variants of the architecture",
@@ -257,20 +262,23 @@ def other_blocks(results: Results) -> Outcome:
     return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/corollary-2.2.2",
     title="Trained on longer strings, models are more balanced",
     source=f"{THESIS}, Corollary 2.2.2 (a trend; the corollary's hypothesis is never met in training)",
     statement=(
-        "With weight decay 0, 1e-5 and 1e-4, N times the balance violation of models trained on prefixes "
-        "of length N stays bounded: from N = 28 to 112 it grows by less than a factor of 2, half way (on "
-        "the log scale) between a violation of C/N and one that does not fall with N."
+        "With weight decay 0, $10^{-5}$ and $10^{-4}$, $N$ times the balance violation of models "
+        "trained on prefixes of length $N$ stays bounded: from $N = 28$ to 112 it grows by less "
+        "than a factor of 2, half way (on the log scale) between a violation of $C/N$ and one that "
+        "does not fall with $N$."
     ),
     criterion=(
-        "For every decay the 95% interval over seeds of log2(N violation at 112 / N violation at 28), "
-        "seed by seed, lies below 1 (fails: one lies above). The batch is the same at every length."
+        r"For every decay the 95% interval over seeds of $\log_2(112\,\beta_{112} / "
+        r"(28\,\beta_{28}))$, $\beta_N$ being the violation at length $N$, seed by seed, lies "
+        "below 1 (fails: one lies above). The batch is the same at every length."
     ),
     trials=trials.arms(*trials.DECAYS),
+    uses=("dyck/theorem-2.2.1-sufficiency", "dyck/theorem-2.2.2"),
     kind="experiment",
 )
 def falls_with_length(results: Results) -> Outcome:

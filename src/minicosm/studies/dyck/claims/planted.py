@@ -5,9 +5,11 @@ from minicosm.lab import Outcome, Results, all_of, holds, least, rows
 from .. import trials
 from ..figures.pruning import planted_maps
 from ..study import STUDY, THESIS
-from .sentences import UNCHANGED
+from .sentences import UNCHANGED, power
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="dyck/proposition-2.2.1",
     title="For any attention there is a head that ignores it",
     source=f"{THESIS}, Proposition 2.2.1",
@@ -21,25 +23,26 @@ STUDY.claim(
     check=holds("Proposition 2.2.1"),
 )
 
-STUDY.claim(
+claim(
     id="dyck/planted-layer",
     title="Any attention map can be planted in any model without a trace in its output",
     source=f"stronger form of {THESIS}, Proposition 2.2.1",
     statement=(
-        "To any Transformer of the theory one layer can be added, in any place, that attends by any "
-        "logits x_key^T M x_query and leaves the output as it is: W_V = 0 and an MLP that is the "
-        "identity."
+        "To any Transformer of the theory one layer can be added, in any place, that attends by "
+        r"any logits $x_{\mathrm{key}}^\top M x_{\mathrm{query}}$ and leaves the output as it is: "
+        "$W_V = 0$ and an MLP that is the identity."
     ),
     criterion=(
-        f"Outputs agree to {UNCHANGED:g} (relative to their largest entry) and the planted map is the "
-        f"softmax of the wanted logits to {UNCHANGED:g}, on random models, logits and places."
+        f"Outputs agree to {power(UNCHANGED)} (relative to their largest entry) and the planted "
+        f"map is the softmax of the wanted logits to {power(UNCHANGED)}, on random models, logits "
+        "and places."
     ),
     trials=trials.planted,
     check=holds("planted layer"),
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/planted-patterns",
     title="Maps that track the stack or read closed brackets only, in a model that only copies",
     source=f"stronger form of {THESIS}, Proposition 2.2.1 and Figure 2.20",
@@ -50,10 +53,11 @@ STUDY.claim(
         "copying models."
     ),
     criterion=(
-        f"On every string the output is that without the map to {UNCHANGED:g}, every bracket is "
-        "copied, and the attention on what the map shows is at least 0.99."
+        f"On every string the output is that without the map to {power(UNCHANGED)}, every bracket "
+        "is copied, and the attention on what the map shows is at least 0.99."
     ),
     trials=trials.planted,
+    uses=("dyck/planted-layer",),
     kind="control",
     figure=planted_maps,
 )

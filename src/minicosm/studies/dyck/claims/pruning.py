@@ -9,6 +9,8 @@ from ..figures import pruning as figures
 from ..study import STUDY, THESIS
 from .sentences import ACCURACY, UNITS
 
+claim = STUDY.section(__doc__)
+
 SIZE = 24  # values per subset sum that are to suffice
 
 
@@ -42,24 +44,31 @@ def _table(models: dict[str, np.ndarray]) -> Table:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/theorem-2.2.3",
     title="A random Transformer can be pruned to any smaller one",
     source=f"{THESIS}, Theorem 2.2.3",
     statement=(
-        "A Transformer with 4L layers of random weights from U(-1, 1), whose g has four layers of "
-        "weights, contains an eps-approximation of any Transformer with L layers and matrices of norm "
-        "at most 1: entries are set to zero, none is changed. Run for eps = 1e-4 on targets of width "
-        f"3, by subset sums over {SIZE} or more values. Carrying the errors of all pruned pairs "
-        "through the steps of the proof (Lemmas 2.2.5, 2.2.8, 2.2.10 and 2.2.11) bounds the error of "
-        "the pruned model."
+        "A Transformer with $4L$ layers of random weights from $U(-1, 1)$, whose $g$ has four "
+        r"layers of weights, contains an $\epsilon$-approximation of any Transformer with $L$ "
+        "layers and matrices of norm at most 1: entries are set to zero, none is changed. Run for "
+        rf"$\epsilon = 10^{{-4}}$ on targets of width 3, by subset sums over {SIZE} or more "
+        "values. Carrying the errors of all pruned pairs through the steps of the proof (Lemmas "
+        "2.2.5, 2.2.8, 2.2.10 and 2.2.11) bounds the error of the pruned model."
     ),
     criterion=(
-        f"In every draw the error is at most {ACCURACY:g} |X| on every input with |X| from 1e-3 to 1, "
-        f"at most {UNITS} hidden units of a matrix are used, and every entry is zero or as drawn; at "
-        "every size the measured error is at most the error budget."
+        rf"In every draw the error is at most ${ACCURACY:g}\,\|X\|$ on every input with $\|X\|$ "
+        f"from $10^{{-3}}$ to 1, at most {UNITS} hidden units of a matrix are used, and every "
+        "entry is zero or as drawn; at every size the measured error is at most the error budget."
     ),
     trials=trials.pruning,
+    uses=(
+        "dyck/lemma-2.2.2",
+        "dyck/composition-lemmas",
+        "dyck/lipschitz-lemmas",
+        "dyck/lemma-2.2.9",
+        "dyck/relu-lemmas",
+    ),
     figure=figures.error_against_size,
 )
 def theorem(results: Results) -> Outcome:
@@ -74,17 +83,17 @@ def theorem(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/lemma-2.2.2",
     title="Units needed grow with the logarithm of the accuracy",
     source=f"{THESIS}, Theorem 2.2.3 and Lemma 2.2.2",
     statement=(
-        "The width needed for an error eps grows as log(1/eps): the error falls geometrically with the "
-        "values per subset sum."
+        r"The width needed for an error $\epsilon$ grows as $\log(1/\epsilon)$: the error falls "
+        "geometrically with the values per subset sum."
     ),
     criterion=(
-        "A line through the logarithm of the median error against the values per sum falls by at least "
-        "log(2)/2 per value (all subsets being used evenly it would fall by log 2)."
+        "A line through the logarithm of the median error against the values per sum falls by at "
+        r"least $\log(2)/2$ per value (all subsets being used evenly it would fall by $\log 2$)."
     ),
     trials=trials.pruning,
     kind="lemma",
@@ -104,7 +113,7 @@ def logarithm(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/corollary-2.2.3",
     title="No single matrix tells two Transformers apart",
     source=f"{THESIS}, Corollary 2.2.3",
@@ -113,11 +122,12 @@ def logarithm(results: Results) -> Outcome:
         "that agree on this matrix. Query and key matrices are even kept whole."
     ),
     criterion=(
-        f"For every matrix tried the two pruned copies are equal, each model is within {ACCURACY:g} "
-        "|X| of its target, every entry is zero or as drawn, and the targets differ by more than 0.1 "
-        "|X|."
+        "For every matrix tried the two pruned copies are equal, each model is within "
+        rf"${ACCURACY:g}\,\|X\|$ of its target, every entry is zero or as drawn, and the targets "
+        r"differ by more than $0.1\,\|X\|$."
     ),
     trials=trials.sharing,
+    uses=("dyck/theorem-2.2.3",),
 )
 def corollary(results: Results) -> Outcome:
     kept = _columns(results, "Corollary 2.2.3")["entries kept"]
@@ -131,14 +141,14 @@ def corollary(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/lemma-2.2.9",
     title="A random value matrix has large entries where they are needed",
     source=f"{THESIS}, Lemma 2.2.9, with its probability",
     statement=(
-        "Cut into m x m pieces, the upper right quarter of a random matrix has an entry of at least "
-        "1/2 in every piece on the diagonal with probability (1 - (3/4)^area)^m; their rows and "
-        "columns are disjoint."
+        r"Cut into $m \times m$ pieces, the upper right quarter of a random matrix has an entry of "
+        "at least 1/2 in every piece on the diagonal with probability $(1 - (3/4)^a)^m$, $a$ being "
+        "the area of a piece; their rows and columns are disjoint."
     ),
     criterion="At every size the frequency is within four standard errors of this probability.",
     trials=trials.pruning,

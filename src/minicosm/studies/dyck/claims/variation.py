@@ -19,6 +19,8 @@ from ..figures.experiments import heat_maps, layer_figure, variation_figure
 from ..study import STUDY, THESIS
 from .length import NOT_LEARNED, TOO_SHORT, solved
 
+claim = STUDY.section(__doc__)
+
 PROBE, SENTENCE = 16, 19
 WAYS = ("distances", "dropped", "renormalised")
 PRINTED = {
@@ -97,7 +99,7 @@ def _varies(share: float) -> Check:
     return check
 
 
-STUDY.claim(
+claim(
     id="dyck/attention-varies",
     title="Attention of equally good models differs from seed to seed",
     source=f"{THESIS}, Section 2.2.3.2",
@@ -111,12 +113,13 @@ STUDY.claim(
         "above 0 for both (fails: one lies below). Maps and random patterns include the start token."
     ),
     trials=trials.arms(trials.GPT, trials.GPT_LINEAR),
+    uses=("dyck/theorem-2.2.1-sufficiency", "dyck/standard-solved", "dyck/random-variation"),
     figure=heat_maps(trials.GPT, trials.GPT_LINEAR),
     kind="figure",
     check=_varies(0.5),
 )
 
-STUDY.claim(
+claim(
     id="dyck/standard-solved",
     title="Two-layer models solve the language, whatever their attention",
     source=f"{THESIS}, Figure 2.11",
@@ -131,7 +134,7 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="dyck/uniform-suffices",
     title="Uniform attention solves the language",
     source=f"{THESIS}, footnote 11 of Section 2.2.2.1",
@@ -141,6 +144,7 @@ STUDY.claim(
     ),
     criterion="The 95% interval of the mean over seeds lies above 0.99 (fails: below).",
     trials=trials.arms(trials.GPT_UNIFORM),
+    uses=("dyck/corollary-2.2.1",),
     kind="experiment",
 )
 def uniform_suffices(results: Results) -> Outcome:
@@ -151,7 +155,7 @@ def uniform_suffices(results: Results) -> Outcome:
     return only_if(readings.trained(results), TOO_SHORT, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/variation-numbers",
     title="How large the variation of attention is",
     source=f"{THESIS}, Section 2.2.3.2",
@@ -182,7 +186,7 @@ def variation_numbers(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-@STUDY.claim(
+@claim(
     id="dyck/minimal-varies-less",
     title="A minimal first layer leaves less variation",
     source=f"{THESIS}, Section 2.2.3.2",
@@ -211,7 +215,7 @@ def varies_less(results: Results) -> Outcome:
     return only_if(readings.learned(results), NOT_LEARNED, outcome)
 
 
-STUDY.claim(
+claim(
     id="dyck/prefixes-vary-more",
     title="On prefixes, attention of two-layer models varies more than at random",
     source=f"{THESIS}, Section 2.2.3.4",
@@ -245,7 +249,7 @@ for _name, _arms, _what, _where in (
     ("standard", (trials.GPT, trials.GPT_LINEAR), "Two-layer GPT-2 models", "Figure 2.11"),
     ("lookup", LOOKUPS, "Models with a minimal first layer, of all four kinds,", "Figure 2.12"),
 ):
-    STUDY.claim(
+    claim(
         id=f"dyck/{_name}-not-stack-like",
         title=f"{_what.split(',')[0]} seldom attend like a stack",
         source=f"{THESIS}, {_where}",
@@ -267,15 +271,16 @@ for _name, _arms, _what, _where in (
 ENOUGH_SEEDS = 4
 
 
-@STUDY.claim(
+@claim(
     id="dyck/table-2.6",
     title="Variation between seeds grows from layer to layer",
     source=f"{THESIS}, Table 2.6",
     statement=(
-        "In blocks with a residual after the norm, x + N(attention(x)), trained to more than 97% "
-        "accuracy, the variation of attention on prefixes of length 19 is below 0.5 in layer 1, larger "
-        "in each further layer, and in the top layer above that of random attention; for two layers and "
-        "for three (with two types and depth 4; at the size of the source also three types and depth 8)."
+        r"In blocks with a residual after the norm, $x + \mathrm{N}(\mathrm{attention}(x))$, "
+        "trained to more than 97% accuracy, the variation of attention on prefixes of length 19 is "
+        "below 0.5 in layer 1, larger in each further layer, and in the top layer above that of "
+        "random attention; for two layers and for three (with two types and depth 4; at the size "
+        "of the source also three types and depth 8)."
     ),
     criterion=(
         "All of these differences have 95% intervals (jackknife over seeds) on the stated side; fails "

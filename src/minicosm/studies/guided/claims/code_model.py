@@ -18,6 +18,8 @@ from ..readings import column, config, standard_error
 from ..study import STUDY, THESIS
 from ..trials import code_model
 
+claim = STUDY.section(__doc__)
+
 GIVE = (
     "No model was given: set model to a folder with a causal model and its tokenizer, or to a name that can "
     "be downloaded, such as codellama/CodeLlama-7b-hf, the source's (profile paper)."
@@ -38,7 +40,7 @@ def _table(results: Results) -> Table:
     return Table("Test cases of the model", heads, rows, note)
 
 
-@STUDY.claim(
+@claim(
     id="guided/code-model-backtracking",
     title="A pretrained code model writes more different correct test cases with backtracking",
     source=f"{THESIS}, Table 3.6",
@@ -67,9 +69,9 @@ def backtracking(results: Results) -> Outcome:
     return all_of(outcome, numbers={"gain": Estimate.of(gain)}, tables=(_table(results),))
 
 
-@STUDY.claim(
+@claim(
     id="guided/code-model-blocks",
-    title="With a pretrained code model, block best-of-n has fewer cases for its calls",
+    title="With a pretrained code model, block best-of-$n$ has fewer cases for its calls",
     source=f"{THESIS}, Table 3.6",
     statement=(
         "Block best-of-2 with a line verifier has fewer different correct cases for a call than Algorithm 1."

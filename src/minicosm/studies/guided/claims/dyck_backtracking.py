@@ -12,6 +12,8 @@ from ..study import STUDY, THESIS
 from ..trials import brackets
 from .dyck_verifier import UNLEARNED, judged
 
+claim = STUDY.section(__doc__)
+
 FORCED = {1: 0.366, 2: 0.438, 4: 0.591, 8: 0.790}
 """Table 3.1, by stride."""
 PRINTED = {1: (0.421, 0.500, 0.604), 2: (0.457, 0.634, 0.762), 4: (0.518, 0.762, 0.921)}
@@ -27,7 +29,7 @@ def _forced_table(results: Results) -> Table:
     return Table("One forced backtrack before a mistake", columns, tuple(cells))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-forced-backtrack",
     title="A longer forced backtrack repairs more mistakes, one of eight tokens a quarter and more",
     source=f"{THESIS}, Table 3.1",
@@ -41,6 +43,7 @@ def _forced_table(results: Results) -> Table:
         f"excludes 0), and the 95% interval of the gain lies above 0.25 (fails: below). {UNLEARNED}"
     ),
     trials=brackets,
+    uses=("guided/dyck-generators",),
     kind="experiment",
 )
 def forced(results: Results) -> Outcome:
@@ -73,7 +76,7 @@ def _quota_table(results: Results) -> Table:
     )
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-stride-helps",
     title="With a trained verifier, a longer stride completes more strings rightly",
     source=f"{THESIS}, Table 3.2",
@@ -86,6 +89,7 @@ def _quota_table(results: Results) -> Table:
         f"interval excludes 0). {UNLEARNED}"
     ),
     trials=brackets,
+    uses=("guided/dyck-linear-verifier", "guided/dyck-forced-backtrack"),
     figure=stride_figure,
     kind="figure",
 )
@@ -111,7 +115,7 @@ def _quota_gain(results: Results, mode: str) -> Estimate:
     return Estimate.of(last - first)
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-quota-checked",
     title="A larger quota helps if refilled tokens are verified too",
     source=f"{THESIS}, Table 3.2; the released code",
@@ -130,7 +134,7 @@ def quota_checked(results: Results) -> Outcome:
     return judged(results, all_of(gain, tables=(_quota_table(results),)))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-quota-printed",
     title="As Algorithm 1 is printed, the quota hardly matters",
     source=f"{THESIS}, Algorithm 1 and Table 3.2",
@@ -149,7 +153,7 @@ def quota_printed(results: Results) -> Outcome:
     return judged(results, all_of(difference, tables=(_quota_table(results),)))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-backtracks-needed",
     title="Where the verifier fired, going on without backtracking does worse",
     source=f"{THESIS}, Table 3.4",
@@ -162,6 +166,7 @@ def quota_printed(results: Results) -> Outcome:
         f"lies above 0). {UNLEARNED}"
     ),
     trials=brackets,
+    uses=("guided/dyck-stride-helps",),
     kind="experiment",
 )
 def needed(results: Results) -> Outcome:

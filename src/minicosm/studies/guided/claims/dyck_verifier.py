@@ -9,7 +9,6 @@ from minicosm.lab import (
     Table,
     all_above,
     all_of,
-    all_within,
     at_least,
     only_if,
 )
@@ -18,6 +17,8 @@ from ..figures.trained import plane_figure, training_figure
 from ..readings import brackets_learned, column, table
 from ..study import STUDY, THESIS
 from ..trials import brackets
+
+claim = STUDY.section(__doc__)
 
 UNLEARNED = "Undecided if a generator has not come to the error at which it is kept."
 
@@ -38,20 +39,22 @@ def _generators(results: Results) -> Table:
     return table("The generators", columns, note)
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-generators",
     title="The bracket generators are right in distribution and err now and then out of it",
     source=f"{THESIS}, Section 3.2.1.1",
     statement=(
         "Where a bracket closes in a string of the training law, every generator gives the right one a "
-        "larger probability than the wrong one in at least 99.9% of cases; where square brackets are as "
-        "frequent as round ones were in training, nucleus sampling at .9 completes between 1% and 10% of the "
-        "prompts wrongly."
+        "larger probability than the wrong one in at least 99.9% of cases. Where square brackets are as "
+        "frequent as round ones were in training, completions are wrong more often than for prompts of the "
+        "training law, and nucleus sampling at .9 completes more than 1% of prompts wrongly."
     ),
     criterion=(
-        "Every generator reaches 0.999, and the 95% interval over generators of the share of wrong "
-        "completions lies within 0.01 and 0.10 (fails: outside). Generators are kept at the first look at "
-        f"which the error without truncation is at most 0.05. {UNLEARNED}"
+        "Every generator reaches 0.999, and the 95% intervals over generators lie above 0 for the error "
+        "out of distribution minus that in distribution (of sampling without truncation, exact but for "
+        "the prompts) and above 0.01 for the share of wrong completions (fails: one below). That this "
+        "share is not large is no finding: generators are kept at the first look at which the error "
+        f"without truncation is at most 0.05. {UNLEARNED}"
     ),
     trials=brackets,
     figure=training_figure,
@@ -59,17 +62,22 @@ def _generators(results: Results) -> Table:
 )
 def generators(results: Results) -> Outcome:
     wrong = Estimate.of(column(results, "ood"))
+    out, within = (column(results, "error", name) for name in ("out", "in"))
     outcome = all_of(
         at_least("least closing accuracy", column(results, "closing"), 0.999),
-        all_within("share of wrong completions", wrong, 0.045, around=0.055),
-        numbers={"loss at the end of training": float(np.mean(_losses(results)))},
+        all_above("error out of distribution minus that in it", Estimate.of(out - within)),
+        all_above("share of wrong completions", wrong, 0.01),
+        numbers={
+            "error in distribution": Estimate.of(within),
+            "loss at the end of training": float(np.mean(_losses(results))),
+        },
         tables=(_generators(results),),
     )
     return judged(results, outcome)
 
 
 def _losses(results: Results) -> np.ndarray:
-    return results["sandbox"].arrays["history_loss"][-1]
+    return np.concatenate([one.arrays["history_loss"][-1] for one in results.values()])
 
 
 def _probe(results: Results) -> Estimate:
@@ -77,7 +85,7 @@ def _probe(results: Results) -> Estimate:
     return Estimate.of(column(results, "probe").mean(axis=1))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-linear-verifier",
     title="A linear probe on the hidden state tells wrong prefixes from right ones",
     source=f"{THESIS}, Section 3.2.1.2",
@@ -90,6 +98,7 @@ def _probe(results: Results) -> Estimate:
         + UNLEARNED
     ),
     trials=brackets,
+    uses=("guided/dyck-generators",),
     kind="experiment",
 )
 def linear_verifier(results: Results) -> Outcome:
@@ -101,7 +110,7 @@ def linear_verifier(results: Results) -> Outcome:
     return judged(results, all_of(accuracy, numbers=shown))
 
 
-@STUDY.claim(
+@claim(
     id="guided/dyck-errors-cluster",
     title="Hidden states of mistakes form a few clusters",
     source=f"{THESIS}, Figure 3.1",

@@ -21,41 +21,47 @@ from ..readings import selected, table
 from ..study import BOUND, DERIVED, IDENTITY, STUDY, VGB
 from ..trials import amplify, trees
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="guided/first-leaf-law",
     title="The first leaf is plain guidance with smoothed values",
     source=DERIVED,
     statement=(
-        "The first leaf that VGB reaches has the law of value-guided sampling with W(u) = V(u) S(u) "
-        "/ (V(u) + S(u)), S(u) = sum_a pi_ref(a|u) W(ua), W = tau at leaves; and the expected steps, lazy "
-        "ones not counted, are sum_{|u|<H} w(u) v(u). With exact values they are pi* and H^2."
+        r"The first leaf that VGB reaches has the law of value-guided sampling with $W(u) = \hat "
+        r"V(u) S(u) / (\hat V(u) + S(u))$, $S(u) = \sum_a \pi_{\mathrm{ref}}(a \mid u) W(ua)$, $W "
+        r"= \tau$ at leaves; and the expected steps, lazy ones not counted, are $\sum_{|u|<H} w(u) "
+        r"v(u)$. With exact values they are $\pi^*$ and $H^2$."
     ),
     criterion=f"{IDENTITY} Law and time against linear equations of the absorbed walk.",
     trials=trees,
+    uses=("guided/vgb-stationary",),
     check=holds("first leaf", "first leaf of exact values"),
 )
 
-STUDY.claim(
+claim(
     id="guided/first-leaf-spread",
     title="The first leaf is off by a polynomial factor at most",
     source=DERIVED,
     statement=(
-        "With exact leaves and 1/kappa <= r <= kappa, max_y (q/pi*) / min_y (q/pi*) <= prod_{k<H} "
-        "(k + kappa^2) / (k + kappa^-2), which is of order H^(kappa^2 - kappa^-2)."
+        r"With exact leaves and $1/\kappa \le r \le \kappa$, $\max_y (q/\pi^*) / \min_y (q/\pi^*) "
+        r"\le \prod_{k<H} \frac{k + \kappa^2}{k + \kappa^{-2}}$, which is of order $H^{\kappa^2 - "
+        r"\kappa^{-2}}$."
     ),
     criterion=BOUND,
     trials=trees,
+    uses=("guided/first-leaf-law",),
     check=holds("spread of the first leaf"),
 )
 
-STUDY.claim(
+claim(
     id="guided/plain-product",
     title="Plain guidance multiplies errors",
     source=f"{VGB}, on error amplification, as an identity",
     statement=(
-        "Value-guided sampling has pi(y)/pi*(y) = prod_h r(y_{1:h}) / rbar(y_{1:h-1}), rbar(u) the "
-        "mean of r over the next token under pi*, and KL(pi* || pi) = sum_h E_{pi*}[log rbar - log "
-        "r]."
+        r"Value-guided sampling has $\pi(y)/\pi^*(y) = \prod_h \frac{r(y_{1:h})}{\bar "
+        r"r(y_{1:h-1})}$, $\bar r(u)$ the mean of $r$ over the next token under $\pi^*$, and "
+        r"$\operatorname{KL}(\pi^* \,\|\, \pi) = \sum_h \mathbb{E}_{\pi^*}[\log \bar r - \log r]$."
     ),
     criterion=IDENTITY,
     trials=trees,
@@ -63,17 +69,18 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/weak-verifiers-stall",
     title="Feasibility is no value: it can stall VGB",
     source=DERIVED,
     statement=(
         "In the needle world with the perfect feasibility verifier as value, the first leaf takes "
-        "2^(D+2) - 4 - 3 D steps (996 for D = 8, against 16 calls of tokenwise rejection) and the "
-        "leaf has mass 2^-D / (2 (1 - 2^-D))."
+        "$2^{D+2} - 4 - 3D$ steps (996 for $D = 8$, against 16 calls of tokenwise rejection) and "
+        "the leaf has mass $2^{-D} / (2 (1 - 2^{-D}))$."
     ),
     criterion=IDENTITY,
     trials=trees,
+    uses=("guided/first-leaf-law", "guided/vgb-leaf-mass"),
 )
 def stalls(results: Results) -> Outcome:
     data = rows(results, "feasibility stalls")
@@ -90,19 +97,21 @@ def _means(results: Results, name: str, **at: int) -> tuple[Estimate, Estimate, 
     return plain, first, float(np.divide(first.value, plain.value))
 
 
-@STUDY.claim(
+@claim(
     id="guided/linear-growth",
     title="Plain guidance amplifies errors linearly in the horizon, the first leaf does not",
     source=f"{VGB}, on error amplification",
     statement=(
-        "In the biased-coin, delayed-value and independent-error worlds KL(pi* || plain) grows "
-        "about linearly in H, and that of the first leaf is below 20% of it at H = 16."
+        r"In the biased-coin, delayed-value and independent-error worlds $\operatorname{KL}(\pi^* "
+        r"\,\|\, \text{plain})$ grows about linearly in $H$, and that of the first leaf is below "
+        "20% of it at $H = 16$."
     ),
     criterion=(
-        "In each world plain guidance's KL at H = 16 is between 1.5 and 3 times that at H = 8 "
-        "(means over draws), and the first leaf's is below 0.2 of it at H = 16."
+        "In each world plain guidance's KL at $H = 16$ is between 1.5 and 3 times that at $H = 8$ "
+        "(means over draws), and the first leaf's is below 0.2 of it at $H = 16$."
     ),
     trials=amplify,
+    uses=("guided/plain-product", "guided/first-leaf-law"),
     figure=amplification,
 )
 def linear_growth(results: Results) -> Outcome:
@@ -133,16 +142,17 @@ def linear_growth(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="guided/monte-carlo-values",
     title="With values estimated by rollouts the first leaf is better than plain guidance",
     source=f"{VGB}, on values from rollouts",
     statement=(
-        "With tabular values from N rollouts the KL of the first leaf is below 70% of that of plain "
-        "guidance, for H = 6, 8, 10 and N = 500, 10,000."
+        "With tabular values from $N$ rollouts the KL of the first leaf is below 70% of that of "
+        "plain guidance, for $H = 6, 8, 10$ and $N = 500$, 10,000."
     ),
     criterion="The ratio of the means over draws is below 0.7 in all six cases.",
     trials=amplify,
+    uses=("guided/plain-product", "guided/first-leaf-law"),
     figure=monte_carlo,
 )
 def monte_carlo_values(results: Results) -> Outcome:
@@ -164,16 +174,20 @@ COSTS = {
 }  # fmt: skip
 
 
-@STUDY.claim(
+@claim(
     id="guided/walk-reaches-target",
-    title="After 6 H^2 steps VGB has the wanted law at the leaves",
-    source=f"{VGB}, on y^(T)",
+    title="After $6 H^2$ steps VGB has the wanted law at the leaves",
+    source=f"{VGB}, on $y^{{(T)}}$",
     statement=(
-        "y^(T) with T = 6 H^2, given that it is a leaf, is within total variation 0.02 of pi* in "
-        "the biased-coin, delayed, independent-error, Monte-Carlo and noisy-Dyck worlds."
+        "$y^{(T)}$ with $T = 6 H^2$, given that it is a leaf, is within total variation 0.02 of "
+        r"$\pi^*$ in the biased-coin, delayed, independent-error, Monte-Carlo and noisy-Dyck "
+        "worlds."
     ),
-    criterion="At most 0.02 in every world and horizon, and at most 1e-9 for the stationary law.",
+    criterion=(
+        "At most 0.02 in every world and horizon, and at most $10^{-9}$ for the stationary law."
+    ),
     trials=amplify,
+    uses=("guided/vgb-leaves", "guided/vgb-gap"),
 )
 def walk(results: Results) -> Outcome:
     data, costs = rows(results, "walk"), rows(results, "costs")

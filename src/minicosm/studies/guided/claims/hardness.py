@@ -6,43 +6,49 @@ from ..readings import selected, table
 from ..study import IDENTITY, STUDY, THESIS
 from ..trials import constraints
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="guided/theorem-3.1.1-as-printed",
-    title="Finding a hidden parity takes 2^(D-1) queries",
+    title="Finding a hidden parity takes $2^{D-1}$ queries",
     source=f"{THESIS}, Theorem 3.1.1",
     statement=(
-        "In the secret-parity world every algorithm, randomised or not, needs at least 2^(D-1) expected "
-        "queries on some secret."
+        "In the secret-parity world every algorithm, randomised or not, needs at least $2^{D-1}$ "
+        "expected queries on some secret."
     ),
     criterion=(
-        "Fails if for some D the expected queries of a search in random order are fewer, for every "
-        "secret."
+        "Fails if for some $D$ the expected queries of a search in random order are fewer, for "
+        "every secret."
     ),
     trials=constraints,
     check=refuted("Theorem 3.1.1 as printed"),
     expected="fails",
     erratum=Erratum(
         "constant",
-        "On average the secret stands in the middle of a random order, and the last candidate need not be "
-        "asked about: (N + 1)/2 - 1/N queries for N = 2^(D-1). The last place is the worst case of a "
-        "deterministic order only. The order of growth is right.",
+        "The exponential growth, which is the message of the theorem, stands; the constant is half "
+        "as large. The proof draws the secret uniformly from $N = 2^{D-1}$ strings, and its "
+        "expected place in any order of search is then $(N + 1)/2$; the last place, with which "
+        "Remark 3.5.1 argues, is the worst case of one fixed order. If the secret itself must be "
+        "asked about, $(N + 1)/2$ queries are needed and enough; if the last one left may be "
+        "concluded, $(N + 1)/2 - 1/N$. Checked by an exact recursion for the optimum and by "
+        "simulated searches.",
         corrected_by="guided/theorem-3.1.1",
     ),
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/theorem-3.1.1",
-    title="Finding a hidden parity takes half of 2^(D-1) queries",
+    title="Finding a hidden parity takes half of $2^{D-1}$ queries",
     source=f"{THESIS}, Theorem 3.1.1 and its proof, with its constant",
     statement=(
-        "With N = 2^(D-1) secrets the least worst-case expected number of queries is (N + 1)/2 - 1/N: a "
-        "search in random order attains it for every secret, and no search does better. Queries of fewer "
-        "than D - 1 bits have answers of the same law for all secrets."
+        "With $N = 2^{D-1}$ secrets the least worst-case expected number of queries is $(N + 1)/2 "
+        "- 1/N$: a search in random order attains it for every secret, and no search does better. "
+        "Queries of fewer than $D - 1$ bits have answers of the same law for all secrets."
     ),
     criterion=(
-        "The optimum by recursion equals the formula exactly, laws of answers differ by at most 1e-9, and "
-        "the simulated mean is within 3 standard errors for D = 1, 2, 3, 5, 8."
+        "The optimum by recursion equals the formula exactly, laws of answers differ by at most "
+        "$10^{-9}$, and the simulated mean is within 3 standard errors for $D = 1, 2, 3, 5, 8$."
     ),
     trials=constraints,
 )
@@ -59,33 +65,37 @@ def theorem_3_1_1(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="guided/verifier-calls",
-    title="A perfect process verifier solves the task in |Σ| D calls to it",
+    title=r"A perfect process verifier solves the task in $\lvert\Sigma\rvert D$ calls to it",
     source=f"{THESIS}, remark after Proposition 3.1.1",
     statement=(
-        "If the verifier accepts a prefix iff some completion lies in A and has positive probability (which "
-        "for a generator without zeros is Definition 3.1.3), trying tokens in order solves constrained "
-        "generation with at most |Σ| D calls to the verifier and none to the generator."
+        "If the verifier accepts a prefix iff some completion lies in $A$ and has positive "
+        "probability (which for a generator without zeros is Definition 3.1.3), trying tokens in "
+        r"order solves constrained generation with at most $|\Sigma| D$ calls to the verifier and "
+        "none to the generator."
     ),
-    criterion="In the secret-parity world the string is right for every secret and takes at most 2 D calls.",
+    criterion=(
+        "In the secret-parity world the string is right for every secret and takes at most $2D$ "
+        "calls."
+    ),
     trials=constraints,
     check=holds("calls to the verifier"),
     kind="lemma",
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/theorem-3.1.2",
     title="A solver of constrained generation solves knapsack",
     source=f"{THESIS}, Theorem 3.1.2",
     statement=(
-        "For uniform bits and A the solutions of a knapsack instance, a sampler with a perfect "
-        "process verifier returns a solution iff there is one; membership in A is a sum."
+        "For uniform bits and $A$ the solutions of a knapsack instance, a sampler with a perfect "
+        "process verifier returns a solution iff there is one; membership in $A$ is a sum."
     ),
     criterion=(
-        "Right on every instance, zero weights, c = 0 and unreachable targets included, against the "
-        "enumeration of all 2^D choices. Hardness itself cannot be tested."
+        "Right on every instance, zero weights, $c = 0$ and unreachable targets included, against "
+        "the enumeration of all $2^D$ choices. Hardness itself cannot be tested."
     ),
     trials=constraints,
 )
@@ -95,7 +105,7 @@ def theorem_3_1_2(results: Results) -> Outcome:
     return all_of(holds("Theorem 3.1.2")(results), numbers={"solvable": solvable})
 
 
-STUDY.claim(
+claim(
     id="guided/superincreasing",
     title="Superincreasing knapsacks are solved greedily",
     source=f"{THESIS}, Section 3.5.1, with the strict inequality",
@@ -110,18 +120,19 @@ STUDY.claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="guided/proposition-3.1.1",
-    title="A needle in a haystack: 2^D D calls without a verifier, 2 D with it",
+    title=r"A needle in a haystack: $2^D\,D$ calls without a verifier, $2D$ with it",
     source=f"{THESIS}, Proposition 3.1.1; restarts and other sets of bits added",
     statement=(
-        "If A is one string of D fair bits, rejection takes D 2^D expected calls, tokenwise rejection with "
-        "the perfect verifier 2 D, and starting over at the first rejected token 2^(D+1) - 2. For the "
-        "solutions of any solvable knapsack tokenwise rejection takes between D and 2 D."
+        r"If $A$ is one string of $D$ fair bits, rejection takes $2^D\,D$ expected calls, "
+        "tokenwise rejection with the perfect verifier $2D$, and starting over at the first "
+        "rejected token $2^{D+1} - 2$. For the solutions of any solvable knapsack tokenwise "
+        "rejection takes between $D$ and $2D$."
     ),
     criterion=(
-        "The three costs, by dynamic programming, differ from these by at most 1e-9 relatively; no knapsack "
-        "is outside by more than 1e-9."
+        "The three costs, by dynamic programming, differ from these by at most $10^{-9}$ "
+        "relatively; no knapsack is outside by more than $10^{-9}$."
     ),
     trials=constraints,
 )
@@ -132,16 +143,20 @@ def proposition_3_1_1(results: Results) -> Outcome:
     return all_of(check(results), tables=(table("expected calls", columns),))
 
 
-@STUDY.claim(
+@claim(
     id="guided/proposition-3.1.2",
     title="Tokenwise rejection does not sample the restricted law",
     source=f"{THESIS}, Proposition 3.1.2, with its distance",
     statement=(
-        "With A all strings but 1...1 and D >= 2, tokenwise rejection gives 1...10 the probability "
-        "2^-(D-1) and every other string of A the probability 2^-D; its total variation from "
-        "uniform on A is (2^D - 2) / (2^D (2^D - 1)), which is positive."
+        r"With $A$ all strings but $1 \dots 1$ and $D \ge 2$, tokenwise rejection gives $1 \dots "
+        "10$ the probability $2^{-(D-1)}$ and every other string of $A$ the probability $2^{-D}$; "
+        "its total variation from uniform on $A$ is $(2^D - 2) / (2^D (2^D - 1))$, which is "
+        "positive."
     ),
-    criterion="Law and distance agree to 1e-12 for D = 2..8, and every distance is positive.",
+    criterion=(
+        r"Law and distance agree to $10^{-12}$ for $D = 2, \dots, 8$, and every distance is "
+        "positive."
+    ),
     trials=constraints,
 )
 def proposition_3_1_2(results: Results) -> Outcome:
@@ -153,15 +168,15 @@ def proposition_3_1_2(results: Results) -> Outcome:
     )
 
 
-STUDY.claim(
+claim(
     id="guided/lagged-error",
     title="Backtracking helps iff it reaches back before the mistake",
     source=f"added to {THESIS}, Algorithm 1",
     statement=(
-        "If a mistake of probability d is noticed L tokens later, Algorithm 1 is right with "
-        "probability 1 - d for strides B <= L. For B > L and any quota it is always right with D + "
-        "B d expected calls with the argmax refill, and right with probability 1 - d^(Q+1) without "
-        "refill."
+        r"If a mistake of probability $\delta$ is noticed $L$ tokens later, Algorithm 1 is right "
+        r"with probability $1 - \delta$ for strides $B \le L$. For $B > L$ and any quota it is "
+        r"always right with $D + B \delta$ expected calls with the argmax refill, and right with "
+        r"probability $1 - \delta^{Q+1}$ without refill."
     ),
     criterion=IDENTITY,
     trials=constraints,
@@ -169,32 +184,13 @@ STUDY.claim(
     kind="lemma",
 )
 
-STUDY.claim(
-    id="guided/largest-query-count-as-printed",
-    title="A completion of D tokens takes at most D queries",
-    source=f"{THESIS}, Section 3.2.2.1, metrics",
-    statement=(
-        "Without block best-of-n, 100 completions of at most 384 tokens take at most 38,400 queries: one "
-        "for each token, with backtracking too."
-    ),
-    criterion="Fails if in some world Algorithm 1 takes more than D queries for a string of D tokens.",
-    trials=constraints,
-    check=refuted("calls of Algorithm 1 as printed"),
-    expected="fails",
-    erratum=Erratum(
-        "constant",
-        "Tokens that backtracking erases and refills are queries too, up to Q B for each completion. "
-        "Table 3.13 has 39,443 queries for Q = B = 4, within the 40,000 that this allows.",
-        corrected_by="guided/largest-query-count",
-    ),
-    kind="lemma",
-)
-
-STUDY.claim(
+claim(
     id="guided/largest-query-count",
-    title="Backtracking takes at most Q B queries more",
+    title="Backtracking takes at most $QB$ queries more",
     source=f"{THESIS}, Algorithm 1 and Table 3.13",
-    statement="A string of D tokens takes at most D + Q B queries with quota Q and stride B.",
+    statement=(
+        "A string of $D$ tokens takes at most $D + QB$ queries with quota $Q$ and stride $B$."
+    ),
     criterion="No string that can be drawn takes more, in any world.",
     trials=constraints,
     check=holds("calls of Algorithm 1"),

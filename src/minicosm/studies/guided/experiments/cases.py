@@ -3,11 +3,12 @@
 A trial is one ensemble of generators. An arm is a way to sample; for every generator and repetition
 it has `accuracy`, which is Acc_distinct: the number of different correct cases (a case is its list and
 item; counted for each name over all its texts) over all cases asked for; `correct`, the same without
-"different"; `calls`, next-token laws for a text; and `backtracks` of a text. All arms of a generator
-draw with the same key, so that two of them write the same until a verifier speaks.
+"different"; `calls`, next-token laws for a text, and `most_calls` of any text; and `backtracks` of a
+text. All arms of a generator draw with the same key, so that two of them write the same until a
+verifier speaks.
 """
 
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from .case_verifier import (
     token_examples,
     train_verifiers,
 )
-from .judges import Bench, Judge, Speaker, member, stacked
+from .judges import Bench, Judge, Speaker, kept_in, member, stacked
 
 
 class Arm(NamedTuple):
@@ -83,9 +84,11 @@ def run(config: Cases, progress: Progress, folder: Path) -> TrialResult:
     for i in range(config.members):
         progress(i, config.members, f"generator {i + 1} of {config.members}")
         key = jax.random.fold_in(jax.random.key(config.seed), 2 + i)
-        result.append(measure(config, member(models, i), key))
+        one = partial(measure, config, member(models, i), key)
+        result.append(kept_in(folder / f"generator{i}.npz", one))
     numbers = stacked([part for part, _ in result])
     numbers |= {"excess": excess(config, models).tolist(), "exact_correct": _exact_correct(config)}
+    numbers["new_tokens"] = config.room - HEADER
     curves = {name: np.stack([part[name] for _, part in result]) for name in result[0][1]}
     return TrialResult(numbers, curves)
 
@@ -203,6 +206,7 @@ def _run(
             "accuracy": new.sum() / asked,
             "correct": correct[part].sum() / asked,
             "calls": trace.calls[part].mean(),
+            "most_calls": trace.calls[part].max(),
             "backtracks": trace.backtracks[part].mean(),
         }
         for name, value in values.items():

@@ -4,6 +4,7 @@ A trial is one ensemble of generators. Its numbers are lists over generators, in
 that may be nested.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from . import dyck_tables as tables
 from .dyck_generator import (
     END,
     START,
+    completion_error,
     draw,
     mass_on_errors,
     prompts,
@@ -27,10 +29,10 @@ from .dyck_generator import (
     train,
     training_world,
 )
-from .dyck_leaves import LearnedValue
+from .dyck_leaves import LearnedValue, Leaves, unknown_lengths
 from .dyck_values import learn_value, trade_off
 from .dyck_verifier import collect, train_verifier
-from .judges import Bench, Judge, Speaker, member, stacked
+from .judges import Bench, Judge, Speaker, kept_in, member, stacked
 
 
 def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
@@ -45,7 +47,10 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
     for i in range(config.members):
         done = config.steps + i
         progress(done, config.steps + config.members, f"generator {i + 1} of {config.members}")
-        result, pictures = measure(config, member(models, i), jax.random.fold_in(key, i))
+        result, pictures = kept_in(
+            folder / f"generator{i}.npz",
+            partial(measure, config, member(models, i), jax.random.fold_in(key, i)),
+        )
         result["kept_step"] = int(history["kept"][i])
         at = int(np.searchsorted(history["step"], history["kept"][i]))
         result["kept_ood"] = float(history["ood"][at, i])
@@ -55,9 +60,13 @@ def run(config: Sandbox, progress: Progress, folder: Path) -> TrialResult:
     return TrialResult(stacked(parts), arrays)
 
 
-def bench_of(config: Sandbox, model: Any, probe: ProbeVerifier) -> Bench:
+def bench_of(
+    config: Sandbox, model: Any, probe: ProbeVerifier, mistakes: np.ndarray | None = None
+) -> Bench:
+    """With a verifier that is asked about strings of lengths at which it knows `mistakes`."""
     perfect = DyckVerifier(2, config.length, END)
-    learned = LearnedValue.of(probe, config.length)
+    unknown = None if mistakes is None else unknown_lengths(mistakes, config.length + 1)
+    learned = LearnedValue.of(probe, config.length, Leaves.ACCEPTED, unknown)
     judge = Judge(learned, perfect, None, np.asarray(Speaker.NOBODY, np.int32))
     generator = CachedTransformer(model, START)
     return Bench(generator, judge, config.length + 1, END, config.rows)
@@ -68,14 +77,19 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     keys = dict(
         zip(
             ("strings", "collect", "verifier", "forced", "quota", "unseen", "asked", "diverse",
-             "diverse prompts", "value", "trade-off"),
-            jax.random.split(key, 11), strict=True,
+             "diverse prompts", "value", "trade-off", "errors"),
+            jax.random.split(key, 12), strict=True,
         )
     )  # fmt: skip
     result: dict[str, Any] = {}
     strings = draw(training_world(config), keys["strings"], config.strings)
     _, right, closed = map(np.asarray, mass_on_errors(model, referee(config), strings))
     result["closing"] = float(right[closed].mean())
+    result["error"] = {
+        name: float(completion_error(model, referee(config), asked.tokens, asked.lengths))
+        for name, shifted in (("in", False), ("out", True))
+        for asked in [prompts(config, keys["errors"], config.strings, shifted=shifted)]
+    }
 
     blank = np.zeros((config.width, 1), np.float32)
     none = probes.ProbeVerifier((blank,), (np.zeros(1, np.float32),))
@@ -89,7 +103,8 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
         config, model, mistakes, keys["verifier"], config.repeats, config.share
     )
     result["probe"] = trained.accuracies.tolist()
-    bench = bench_of(config, model, trained.probe)
+    seen = np.delete(mistakes.lengths, trained.held_out)
+    bench = bench_of(config, model, trained.probe, seen)
 
     result["forced"] = tables.forced_backtracks(config, bench, mistakes, keys["forced"])
     result["quota"] = tables.quota_by_stride(
@@ -97,11 +112,15 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     )
     asked = prompts(config, keys["asked"], config.unseen)
     result["unseen"], traces = tables.unseen(config, bench, asked, keys["unseen"])
-    printed, other, unasked = traces.values()
+    printed, other, judged = traces.values()
     result["remaining"] = tables.remaining_mistakes(config, model, printed)
     result["remaining_other"] = tables.remaining_mistakes(config, model, other, 0)
-    result["remaining_unasked"] = tables.remaining_mistakes(config, model, unasked, 0)
-    result["fired_at_end"] = tables.share_at_end(printed, config.length + 1)
+    result["remaining_judged"] = tables.remaining_mistakes(config, model, judged, 0)
+    result["where"] = {
+        "mistakes": np.bincount(mistakes.lengths, minlength=bench.length + 1).tolist(),
+        "fired": tables.where_fired(printed, bench.length),
+        "fired, all strings judged": tables.where_fired(judged, bench.length),
+    }
     few = prompts(config, keys["diverse prompts"], config.diverse)
     result["diversity"] = tables.diversity(
         config, bench, few, keys["diverse"], config.diverse_draws
@@ -123,7 +142,5 @@ def measure(config: Sandbox, model: Any, key: Any) -> tuple[dict[str, Any], dict
     result["silhouette"] = {
         "errors": probes.best_silhouette(wrong, 0), "shuffled": float(np.mean(shuffled)),
     }  # fmt: skip
-    pictures = {
-        "plane": probes.principal_plane(trained.features), "plane_labels": trained.labels,
-    }  # fmt: skip
+    pictures = {"states": trained.features.astype(np.float32), "labels": trained.labels}
     return result, pictures

@@ -91,11 +91,14 @@ class Prompts(eqx.Module):
     lengths: Int[AnyArray, " n"]
 
 
-def prompts(config: BracketGenerators, key: PRNGKeyArray, count: int) -> Prompts:
-    """Beginnings of strings of the shifted law, with lengths `shortest`..D - 1."""
+def prompts(
+    config: BracketGenerators, key: PRNGKeyArray, count: int, *, shifted: bool = True
+) -> Prompts:
+    """Beginnings of strings of the shifted law, or of that of training, with lengths `shortest`..D - 1."""
     string_key, length_key = jax.random.split(key)
     lengths = jax.random.randint(length_key, (count,), config.shortest, config.length)
-    return Prompts(draw(prompt_world(config), string_key, count), lengths)
+    world = prompt_world(config) if shifted else training_world(config)
+    return Prompts(draw(world, string_key, count), lengths)
 
 
 def wrong_tokens(judge: DyckReferee, tokens: Int[Array, " T"]) -> Bool[Array, "T+1 V"]:
@@ -129,22 +132,18 @@ def mass_on_errors(
 
 
 @eqx.filter_jit
-def error_out_of_distribution(
-    models: Any, judge: DyckReferee, tokens: Int[AnyArray, "n D"], lengths: Int[AnyArray, " n"]
-) -> Float[Array, " members"]:
+def completion_error(
+    model: Any, judge: DyckReferee, tokens: Int[AnyArray, "n D"], lengths: Int[AnyArray, " n"]
+) -> Float[Array, ""]:
     """The mean over prompts of `1 - prod_{i > N} (1 - m_i)`, m_i the mass on wrong tokens at
     position i of the string that the prompt comes from.
 
     That is the probability of an error where the model's right tokens follow the strings' own law;
     it needs one reading of each string and no sampling.
     """
-
-    def one(model: Any) -> Float[Array, ""]:
-        mass = mass_on_errors(model, judge, tokens)[0]
-        late = jnp.arange(mass.shape[1]) >= lengths[:, None]
-        return 1 - jnp.mean(jnp.prod(jnp.where(late, 1 - mass, 1), axis=1))
-
-    return eqx.filter_vmap(one, in_axes=(eqx.if_array(0),))(models)
+    mass = mass_on_errors(model, judge, tokens)[0]
+    late = jnp.arange(mass.shape[1]) >= lengths[:, None]
+    return 1 - jnp.mean(jnp.prod(jnp.where(late, 1 - mass, 1), axis=1))
 
 
 @lru_cache
@@ -170,8 +169,13 @@ def train(
     asked = prompts(config, watch_key, config.watched)
     judge, kept = referee(config), Kept(folder / "kept.eqx", models, config.members)
 
+    @eqx.filter_jit
+    def errors(models: Any) -> Float[Array, " members"]:
+        each = eqx.filter_vmap(completion_error, in_axes=(eqx.if_array(0), None, None, None))
+        return each(models, judge, asked.tokens, asked.lengths)
+
     def watch(pair: Averaged, done: int) -> dict[str, Any]:
-        error = error_out_of_distribution(pair.average, judge, asked.tokens, asked.lengths)
+        error = errors(pair.average)
         reached = np.asarray(error) <= config.kept_at
         kept.offer(pair.average, reached | (done >= config.steps), done)
         return {"ood": error}

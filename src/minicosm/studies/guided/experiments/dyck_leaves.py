@@ -1,4 +1,8 @@
-"""Who judges whole strings, where the verifier was trained on unfinished ones."""
+"""Which strings a learned verifier is asked about, and who judges the others.
+
+A verifier is trained on mistakes and on right prefixes of their lengths. Where the generator does not err it
+has no example of that length, and its score there says nothing: as a rule it rejects all.
+"""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -13,16 +17,18 @@ from minicosm.worlds.arrays import AnyArray
 
 from .dyck_generator import END
 
+FEW = 0.01
+
 
 class Leaves(IntEnum):
-    """The score of a whole string."""
+    """Who judges whole strings (all brackets are there) and those of lengths without examples."""
 
     LEARNED = 0
-    """The probe's, as of any other string. No string that a probe is trained on need be whole."""
+    """The probe, as any other string."""
     EXACT = 1
-    """1 if it is valid, else 0."""
+    """Whole ones have the score 1 if they are valid, else 0; others without examples have 1."""
     ACCEPTED = 2
-    """1."""
+    """Those without examples have the score 1, whole or not."""
 
 
 class Judgement(NamedTuple):
@@ -32,23 +38,31 @@ class Judgement(NamedTuple):
 
 
 class LearnedValue(eqx.Module):
-    """A probe's score of unfinished strings, and of whole ones what `leaves` says."""
+    """A probe's score of strings that it knows, and of others what `leaves` says."""
 
     probe: ProbeVerifier
     perfect: DyckVerifier
     leaves: Int[AnyArray, ""]
-    length: int = eqx.field(static=True)
-    """Of the longest string."""
+    unknown: Bool[AnyArray, " rows"]
+    """Whether the probe has no examples of this many tokens."""
+    brackets: int = eqx.field(static=True)
+    """Of a whole string."""
 
     @classmethod
     def of(
-        cls, probe: ProbeVerifier, brackets: int, leaves: Leaves = Leaves.LEARNED
+        cls,
+        probe: ProbeVerifier,
+        brackets: int,
+        leaves: Leaves = Leaves.LEARNED,
+        unknown: Bool[np.ndarray, " rows"] | None = None,
     ) -> "LearnedValue":
         perfect = DyckVerifier(2, brackets, END)
-        return cls(probe, perfect, np.asarray(leaves, np.int32), brackets + 1)
+        if unknown is None:
+            unknown = np.zeros(brackets + 2, bool)
+        return cls(probe, perfect, np.asarray(leaves, np.int32), unknown, brackets)
 
     def at_leaves(self, leaves: Leaves) -> "LearnedValue":
-        return LearnedValue(self.probe, self.perfect, np.asarray(leaves, np.int32), self.length)
+        return LearnedValue.of(self.probe, self.brackets, leaves, np.asarray(self.unknown))
 
     def begin(self, room: int, source: PyTree) -> Judgement:
         whole = jnp.zeros(room + 1, bool)
@@ -57,7 +71,7 @@ class LearnedValue(eqx.Module):
     def read(
         self, memory: Judgement, n: Int[Array, ""], token: Int[Array, ""], source: PyTree
     ) -> Judgement:
-        whole = (token == END) | (n + 1 >= self.length)
+        whole = (token == END) | (n + 1 >= self.brackets)
         here = jnp.arange(memory.whole.shape[0]) == n + 1
         return Judgement(
             self.probe.read(memory.probe, n, token, source),
@@ -67,5 +81,13 @@ class LearnedValue(eqx.Module):
 
     def score(self, memory: Judgement, n: Int[Array, ""]) -> Float[Array, ""]:
         learned, exact = self.probe.score(memory.probe, n), self.perfect.score(memory.perfect, n)
-        rules = jnp.stack([learned, exact.astype(learned.dtype), jnp.ones_like(learned)])
-        return jnp.where(memory.whole[n], rules[self.leaves], learned)
+        accepted = jnp.where(jnp.asarray(self.unknown)[n], jnp.ones_like(learned), learned)
+        exact = jnp.where(memory.whole[n], exact.astype(learned.dtype), accepted)
+        return jnp.stack([learned, exact, accepted])[self.leaves]
+
+
+def unknown_lengths(mistakes: Int[np.ndarray, " n"], most: int) -> Bool[np.ndarray, " rows"]:
+    """For 0..`most` tokens: whether fewer than a hundredth of the mistakes are of this length. Lengths below
+    the shortest mistake, to which only the erasing of a prompt leads, count as known."""
+    counts = np.bincount(mistakes, minlength=most + 1)[: most + 1]
+    return (counts < FEW * len(mistakes)) & (np.arange(most + 1) > mistakes.min())

@@ -26,9 +26,10 @@ from .judges import Bench, Speaker
 TOP_PS = (0.9, 1.0)
 ALL = 10_000
 """More tokens than any prompt has; a number, so that it is no other program than 0."""
-UNASKED = "guided, whole strings accepted"
+JUDGED = "guided, all strings judged"
 MODES: dict[str, dict[str, Any]] = {
     "printed": {},
+    "prompt checked": {"check_prompt": True},
     "refill checked": {"check_during_refill": True},
     "released": {"check_during_refill": True, "check_prompt": True, "refill": "index"},
 }
@@ -121,15 +122,15 @@ def unseen(
 ) -> tuple[dict[str, dict[str, float]], dict[str, list[Any]]]:
     """Tables 3.3 and 3.16: the share of wrong completions of fresh prompts, which are kept unless they
     are erasable; and the traces at nucleus .9 of Algorithm 1 as printed, in the last of the modes, and with
-    a verifier that is not asked about whole strings."""
+    a verifier that is asked about all strings."""
     quota = {"quota": 4, "stride": 4}
-    accepted = bench.judge.probe.at_leaves(Leaves.ACCEPTED)
-    unasked = eqx.tree_at(lambda b: b.judge.probe, bench, accepted)
+    learned = bench.judge.probe.at_leaves(Leaves.LEARNED)
+    judged = eqx.tree_at(lambda b: b.judge.probe, bench, learned)
     arms: dict[str, tuple[dict[str, Any], Speaker]] = {
         "baseline": ({}, Speaker.NOBODY),
         "guided": (quota, Speaker.PROBE),
         f"guided, {config.modes[-1]}": (quota | MODES[config.modes[-1]], Speaker.PROBE),
-        UNASKED: (quota, Speaker.PROBE),
+        JUDGED: (quota, Speaker.PROBE),
         "no refill": (quota | {"refill": "none"}, Speaker.PROBE),
         "perfect": (quota, Speaker.PERFECT),
         "perfect, erasable": (quota | {"erasable_prompt": ALL}, Speaker.PERFECT),
@@ -140,12 +141,12 @@ def unseen(
     }
     errors: dict[str, dict[str, float]] = {name: {} for name in arms}
     kept: dict[str, list[Any]] = {}
-    recorded = ("guided", f"guided, {config.modes[-1]}", UNASKED)
+    recorded = ("guided", f"guided, {config.modes[-1]}", JUDGED)
     for top_p in TOP_PS:
         for name, (fields, speaker) in arms.items():
             shares = []
             for i in range(config.unseen_repeats):
-                used = unasked if name == UNASKED else bench
+                used = judged if name == JUDGED else bench
                 trace = used(
                     settings(top_p=top_p, **fields), asked.tokens, asked.lengths,
                     jax.random.fold_in(key, i), speaker,
@@ -157,16 +158,10 @@ def unseen(
     return errors, kept
 
 
-def share_at_end(traces: list[Any], length: int) -> float:
-    """Of the recorded strings that the verifier rejected, how many were whole: `length` tokens, or after
-    the end token."""
+def where_fired(traces: list[Any], length: int) -> list[int]:
+    """How many of the recorded strings that the verifier rejected had 0, 1, ..., `length` tokens."""
     lengths = np.concatenate([t.fired_lengths.reshape(-1) for t in traces])
-    strings = np.concatenate([t.fired.reshape(-1, t.fired.shape[-1]) for t in traces])[lengths > 0]
-    lengths = lengths[lengths > 0]
-    if len(lengths) == 0:
-        return float("nan")
-    last = strings[np.arange(len(lengths)), lengths - 1]
-    return float(np.mean((lengths >= length) | (last == END)))
+    return np.bincount(lengths[lengths >= 0], minlength=length + 1).tolist()
 
 
 def remaining_mistakes(

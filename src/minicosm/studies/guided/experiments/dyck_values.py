@@ -81,9 +81,10 @@ def trade_off(
         arms[f"VGB, first leaf{name}"] = VGB(output="first_leaf", lazy=False), judge
     for n in blocks:
         arms[f"block best of {n}"] = BlockBestOfN(count=n, size=4), learned
-    for name, leaves in rules.items() if blocks else ():
+    if blocks:
         redraw = TokenwiseRejection(threshold=0.5, redraws=REDRAWS)
-        arms[f"tokenwise rejection{name}"] = redraw, strict.at_leaves(leaves)
+        arms["tokenwise rejection"] = redraw, strict
+        arms["tokenwise rejection, exact leaves"] = redraw, strict.at_leaves(Leaves.EXACT)
     traces = {
         name: sample(
             arm, bench.generator, judge, tokens, key, length=bench.length, prompt_lengths=lengths,

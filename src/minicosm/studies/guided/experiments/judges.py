@@ -1,11 +1,14 @@
-"""One verifier that can be any of several, and completions in batches of one shape.
+"""One verifier that can be any of several, completions in batches of one shape, and what is kept of them.
 
 Which verifier speaks is a number that the compiled program takes as an input, so that baselines,
 trained, perfect and random verifiers are one program.
 """
 
+import json
+from collections.abc import Callable
 from dataclasses import fields, replace
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -111,3 +114,20 @@ def stacked(parts: list[Any]) -> Any:
     if not isinstance(parts[0], dict):
         return list(parts)
     return {name: stacked([part[name] for part in parts]) for name in parts[0]}
+
+
+Measured = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+
+def kept_in(path: Path, measure: Callable[[], Measured]) -> Measured:
+    """The numbers and arrays of one member, from a file if a run that was stopped had come so far."""
+    if path.exists():
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files if name != "numbers"}
+            return json.loads(str(file["numbers"])), arrays
+    numbers, arrays = measure()
+    part = path.with_suffix(".part.npz")
+    contents: dict[str, Any] = {"numbers": np.asarray(json.dumps(numbers)), **arrays}
+    np.savez(part, **contents)
+    part.rename(path)
+    return numbers, arrays

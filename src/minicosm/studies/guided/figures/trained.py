@@ -7,7 +7,7 @@ import numpy as np
 from minicosm.lab import PALETTE, Results, figure
 
 from ...common.figures import legend_right, mean_and_half
-from ..readings import GROUPS, TOP_PS, cell, column, config, errors
+from ..readings import GROUPS, TOP_PS, cell, column, config, errors, names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def training_figure(results: Results) -> "Figure":
     """Error out of distribution along training, and where each generator was kept."""
-    arrays = results["sandbox"].arrays
-    kept = zip(column(results, "kept_step"), column(results, "kept_ood"), strict=True)
     fig = figure(5.2, 3.0)
     ax = fig.subplots()
-    for error, (step, then) in zip(arrays["history_ood"].T, kept, strict=True):
-        (line,) = ax.semilogy(arrays["history_steps"], 100 * error, lw=1)
-        ax.plot(step, 100 * then, "o", color=line.get_color())
+    for one in results.values():
+        kept = zip(one.numbers["kept_step"], one.numbers["kept_ood"], strict=True)
+        for error, (step, then) in zip(one.arrays["history_ood"].T, kept, strict=True):
+            (line,) = ax.semilogy(one.arrays["history_steps"], 100 * error, lw=1)
+            ax.plot(step, 100 * then, "o", color=line.get_color())
     ax.set_xlabel("step")
     ax.set_ylabel("errors out of distribution, per cent")
     return fig
@@ -53,7 +53,7 @@ def stride_figure(results: Results) -> "Figure":
 
 def unseen_figure(results: Results) -> "Figure":
     """Errors on fresh prompts for every way to decode."""
-    arms = list(results["sandbox"].numbers["unseen"])
+    arms = names(results, "unseen")
     fig = figure(6.4, 3.0)
     ax = fig.subplots()
     for i, (top_p, colour) in enumerate(zip(TOP_PS, PALETTE, strict=False)):
@@ -70,18 +70,29 @@ def unseen_figure(results: Results) -> "Figure":
 
 
 def plane_figure(results: Results) -> "Figure":
-    """Hidden states of the first generator on their principal plane."""
-    points, labels = (results["sandbox"].arrays[n] for n in ("plane", "plane_labels"))
-    fig = figure(4.6, 3.6)
-    ax = fig.subplots()
-    for label, name, colour in (
-        (1, "right prefix", PALETTE[4]),
-        (0, "first wrong token", PALETTE[1]),
+    """Hidden states of the first generator in the plane: principal, and t-SNE as in Figure 3.1."""
+    from minicosm.adaptation.probes import principal_plane
+    from minicosm.adaptation.tsne import tsne
+
+    first = next(iter(results.values()))
+    states, labels = (first.arrays[n] for n in ("states", "labels"))
+    fig = figure(8.0, 3.6)
+    for ax, (title, draw) in zip(
+        fig.subplots(1, 2),
+        {"principal coordinates": principal_plane, "t-SNE": tsne}.items(),
+        strict=True,
     ):
-        ax.plot(*points[labels == label].T, ".", ms=4, alpha=0.55, color=colour, label=name)
-    ax.set_xlabel("first principal coordinate")
-    ax.set_ylabel("second")
-    ax.legend(loc="best", markerscale=2)
+        points = draw(states)
+        for label, name, colour in (
+            (1, "right prefix", PALETTE[4]),
+            (0, "first wrong token", PALETTE[1]),
+        ):
+            ax.plot(*points[labels == label].T, ".", ms=4, alpha=0.55, color=colour, label=name)
+        ax.set_title(title)
+        ax.set_xticks([])
+        ax.set_yticks([])
+    handles, kinds = ax.get_legend_handles_labels()
+    fig.legend(handles, kinds, loc="outside lower center", ncols=2, markerscale=2)
     return fig
 
 
@@ -90,7 +101,7 @@ def trade_off_figure(results: Results) -> "Figure":
     fig = figure(8.0, 3.2)
     axes = fig.subplots(1, 2)
     marks = "os^vDP*X<>h"
-    for i, name in enumerate(results["sandbox"].numbers["trade_off"]):
+    for i, name in enumerate(names(results, "trade_off")):
         calls = column(results, "trade_off", name, "calls").mean()
         for ax, what, scale in zip(axes, ("accuracy", "distinct"), (100, 1), strict=True):
             mean = scale * column(results, "trade_off", name, what).mean()
@@ -110,7 +121,11 @@ def trade_off_figure(results: Results) -> "Figure":
 
 def distinct_figure(results: Results) -> "Figure":
     """Different correct test cases against the calls spent, mean over generators."""
-    curves = results["cases"].arrays
+    first = next(iter(results.values()))
+    curves = {
+        name: np.concatenate([one.arrays[name] for one in results.values()])
+        for name in first.arrays
+    }
     fig = figure(8.6, 3.4)
     axes = fig.subplots(1, 3, sharey=True)
     for ax, (title, group) in zip(axes, GROUPS.items(), strict=True):

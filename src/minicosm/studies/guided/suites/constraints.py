@@ -90,8 +90,9 @@ def _backtracking(config: Constraints, ledger: Ledger) -> None:
                 Backtracking(quota, stride, refill="none"),
             ):
                 ledger.add(guided.lagged_errors(D, position, lag, chance, settings))
-        world, table = lagged_error(D, position, lag, chance)
-        ledger.add(guided.query_count_as_printed(world, table, Backtracking(1, lag + 1)))
+        ledger.add(
+            guided.query_count(*lagged_error(D, position, lag, chance), Backtracking(1, lag + 1))
+        )
     for i, (quota, stride) in enumerate(product((1, 2, 4), (1, 2, 4))):
         keys = jax.random.split(jax.random.fold_in(jax.random.key(config.seed), i))
         world = random_tree(keys[0], 2, 4)

@@ -18,56 +18,73 @@ from ..readings import median
 from ..study import STUDY, THESIS
 from ..trials import masking
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+claim(
     id="parallel/proposition-4.1.1",
     title="The Dirichlet form of adaptive block dynamics",
     source=f"{THESIS}, Section 4.1.2.3, Proposition 4.1.1",
     statement=(
-        "For functions of x, E(f, g) = E_{x,K} Cov(f, g | x_-K, K), E being the Dirichlet form of the chain "
-        "of x."
+        r"For functions of $x$, $\mathcal{E}(f, g) = \mathbb{E}_{x,K} \operatorname{Cov}(f, g \mid x_{-K}, "
+        r"K)$, $\mathcal{E}$ being the Dirichlet form of the chain of $x$."
     ),
-    criterion="The largest error over all worlds is at most 1e-10.",
+    criterion="The largest error over all worlds is at most $10^{-10}$.",
     trials=masking,
     check=holds("Proposition 4.1.1"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/theorem-4.1.3",
     title="The same bound for masks that look at the sequence",
     source=f"{THESIS}, Section 4.1.2.3, Theorem 4.1.3",
-    statement="Gamma <= C I^-1 for adaptive masks, with C the Poincaré constant of the chain of x.",
-    criterion="The largest eigenvalue of I Gamma is at most C (1 + 1e-9) in every world.",
+    statement=(
+        r"$\Gamma \preceq C \mathcal{I}^{-1}$ for adaptive masks, with $C$ the Poincaré constant of the "
+        "chain of $x$."
+    ),
+    criterion=(
+        r"The largest eigenvalue of $\mathcal{I} \Gamma$ is at most $C (1 + 10^{-9})$ in every world."
+    ),
     trials=masking,
+    uses=("parallel/lemma-4.1.1", "parallel/lemma-4.3.3", "parallel/proposition-4.1.1"),
     check=holds("Theorem 4.1.3"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/pairs-as-printed",
-    title="The adaptive chain on pairs (x, K) has a finite Poincaré constant",
-    source=f"{THESIS}, Section 4.3.3, Equation 4.26 and the proof of Theorem 4.1.3",
-    statement="The chain that redraws x_K and keeps K has a unique law and a finite Poincaré constant.",
+    title="The adaptive chain on pairs $(x, K)$ is ergodic",
+    source=f"{THESIS}, Sections 4.3.3.3 and 4.3.3.4, Equation 4.26 and the proof of Theorem 4.1.3",
+    statement=(
+        "The chain of Equation 4.26 on pairs $(x, K)$, which redraws $x_K$ and keeps $K$, is ergodic, as the "
+        "Dirichlet form of Definition 4.1.4 asks: functions of $(x, K)$ have a Poincaré inequality."
+    ),
     criterion="Fails if in one world with several masks the support falls into parts.",
     trials=masking,
     check=refuted("Equation 4.26 as printed"),
     expected="fails",
     erratum=Erratum(
         "gap",
-        "A chain that never changes K falls into one part per mask. The theorem holds for the chain of x "
-        "alone and functions of x; its proof goes through with g(x) = v . grad log p(x).",
+        "Definition 4.1.8 draws $K$ in every step; Equation 4.26 keeps it, so that its chain falls into one "
+        "part per mask, and with two masks or more no finite $C$ exists. The proof also reads "
+        r"$\operatorname{Var}(f)$ as $v^\top \mathcal{I} v$, where $f$ is the masked score and "
+        r"$\operatorname{Var}(f)$ its own second moment. Both are mended by the chain of $x$ alone with "
+        r"$g(x) = v^\top \nabla \log p(x)$, which differs from $f$ by a function of $(x_{-K}, K)$: the "
+        "theorem stands, and is run on random worlds and masks. The formula of Proposition 4.1.1 is "
+        "right for either chain.",
         corrected_by="parallel/theorem-4.1.3",
     ),
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/lemma-4.3.1",
     title="Which positions are hidden is evidence",
     source=f"{THESIS}, Section 4.3.3.1, Lemma 4.3.1",
     statement=(
-        "In the world of two bits, P(x_0 = 0 | x_1 = 0, K = {0}) = 6/7 but P(x_0 = 0 | x_1 = 0) = 3/4, and "
-        "P(x_1 = 0 | x_0 = 0, K = {1}) = 9/17 but P(x_1 = 0 | x_0 = 0) = 3/5."
+        r"In the world of two bits, $P(x_0 = 0 \mid x_1 = 0, K = \{0\}) = 6/7$ but "
+        r"$P(x_0 = 0 \mid x_1 = 0) = 3/4$, and $P(x_1 = 0 \mid x_0 = 0, K = \{1\}) = 9/17$ but "
+        r"$P(x_1 = 0 \mid x_0 = 0) = 3/5$."
     ),
-    criterion="Each of the four is that fraction to 1e-12.",
+    criterion="Each of the four is that fraction to $10^{-12}$.",
     trials=masking,
     kind="lemma",
 )
@@ -78,37 +95,41 @@ def two_bits(results: Results) -> Outcome:
     return all_of(holds("Lemma 4.3.1")(results), tables=(table,))
 
 
-STUDY.claim(
+claim(
     id="parallel/lemma-4.3.1-as-printed",
-    title="9/13 is the law of a hidden coordinate",
+    title="9/13 is the law of the hidden coordinate",
     source=f"{THESIS}, Section 4.3.3.1, proof of Lemma 4.3.1",
     statement=(
-        "P(x_K = 0 | x_-K = 0, K) with K = {0}, which the proof gives as 9/13, is the law of the coordinate "
-        "that K hides."
+        r"$P(x_K = 0 \mid x_{-K} = 0, K)$ with $K = \{0\}$, which the proof gives as 9/13, is the law of the "
+        "coordinate that $K$ hides."
     ),
-    criterion="Fails if the law of the hidden coordinate is not 9/13 to 1e-12.",
+    criterion="Fails if the law of the hidden coordinate is not 9/13 to $10^{-12}$.",
     trials=masking,
     check=refuted("Lemma 4.3.1 as printed"),
     kind="lemma",
     expected="fails",
     erratum=Erratum(
-        "gap",
-        "The lemma is right; its proof computes P(x_1 = 0 | x_0 = 0, K = {0}) = 9/13, the law of the visible "
-        "coordinate. That of the hidden one is 6/7, which shows the lemma as well.",
+        "constant",
+        r"The lemma is right, and so is its example up to one index: with $K = \{0\}$ the proof takes the "
+        r"law of $x_1$ given $x_0 = 0$, which is 9/13, but $K$ hides $x_0$. With $K = \{1\}$ the same line "
+        "is 9/17 against 3/5, and with $x_0$ given $x_1$ it is 6/7 against 3/4; either shows the lemma. All "
+        "are exact fractions.",
         corrected_by="parallel/lemma-4.3.1",
     ),
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/lemma-4.3.2",
     title="Averaging over masks gives back the plain conditional",
     source=f"{THESIS}, Section 4.3.3.1, Lemma 4.3.2",
     statement=(
-        "p(x_K | x_-K) is the mean of p(x_K | x_-K, K') over K' ~ P(. | x_-K): 7/16 of 6/7 and 9/16 of 2/3 "
-        "make 3/4 in the world of two bits."
+        r"$p(x_K \mid x_{-K})$ is the mean of $p(x_K \mid x_{-K}, K')$ over $K' \sim P(\cdot \mid x_{-K})$: "
+        "7/16 of 6/7 and 9/16 of 2/3 make 3/4 in the world of two bits."
     ),
-    criterion="The fractions agree to 1e-12, and the largest error in random worlds is at most 1e-12.",
+    criterion=(
+        "The fractions agree to $10^{-12}$, and the largest error in random worlds is at most $10^{-12}$."
+    ),
     trials=masking,
     kind="lemma",
 )
@@ -121,16 +142,17 @@ def average(results: Results) -> Outcome:
     return all_of(holds("Lemma 4.3.2")(results), fractions)
 
 
-@STUDY.claim(
+@claim(
     id="parallel/mask-is-evidence",
     title="Leaving the mask law out makes the adaptive estimator inconsistent",
     source=f"{THESIS}, Section 4.1.2.3, Remark 4.1.3",
     statement=(
         "With masks that look at the sequence, the gradient of the population loss at the truth is zero if "
-        "the model's conditional includes P(K | x), and not zero if it is left out."
+        r"the model's conditional includes $P(K \mid x)$, and not zero if it is left out."
     ),
-    criterion="At most 1e-12 with it in every world; above 1e-3 without it in the median world.",
+    criterion="At most $10^{-12}$ with it in every world; above $10^{-3}$ without it in the median world.",
     trials=masking,
+    uses=("parallel/lemma-4.3.1",),
     kind="control",
 )
 def evidence(results: Results) -> Outcome:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from minicosm.lab import (
-    Erratum,
     Estimate,
     Outcome,
     Results,
@@ -15,13 +14,14 @@ from minicosm.lab import (
     all_of,
     at_least,
     at_most,
-    counterexample,
 )
 
 from ..figures.information import estimation_figure
 from ..readings import standard_errors
 from ..study import STUDY, THESIS
 from ..trials import both_fits, figure_4_1, figure_4_2
+
+claim = STUDY.section(__doc__)
 
 WITHIN = 4  # standard errors
 
@@ -62,22 +62,25 @@ def _table(found: TrialResult) -> Table:
 
 
 def _figure_claim(number: str, coupling: float, trials: Any, title: str, theory: str) -> None:
-    STUDY.claim(
+    claim(
         id=f"parallel/figure-{number}",
         title=title,
         source=f"{THESIS}, Section 4.2.1.1, Figure {number}",
         statement=(
-            f"Fitting four spins with J = {coupling:g} by masked pseudolikelihood with one mask per example, "
-            "the squared error falls with k at equal data size."
+            f"Fitting four spins with $J = {coupling:g}$ by masked pseudolikelihood with one mask per "
+            "example, the squared error falls with $k$ at equal data size."
         ),
         criterion=(
-            "At n = 1000: mean errors strictly ordered k = 1 > 2 > 3 and k = 2 > 4 (with 500 repetitions or "
-            "more k = 3 > 4 too), err(1) / err(4) in [2.0, 3.8] and err(2) / err(4) in [1.15, 2.0] (theory "
-            f"{theory}). n times the mean error within {WITHIN} standard errors of the trace of the "
-            "covariance, for every k: at n = 1000 in the first 40 repetitions, at n = 5000 in all. Every "
-            "fit converged."
+            "At $n = 1000$: mean errors strictly ordered $k = 1 > 2 > 3$ and $k = 2 > 4$ (with 500 "
+            "repetitions or more $k = 3 > 4$ too), "
+            r"$\operatorname{err}(1) / \operatorname{err}(4) \in [2.0, 3.8]$ and "
+            r"$\operatorname{err}(2) / \operatorname{err}(4) \in [1.15, 2.0]$ (theory "
+            f"{theory}). $n$ times the mean error within {WITHIN} standard errors of the trace of the "
+            "covariance, for every $k$: at $n = 1000$ in the first 40 repetitions, at $n = 5000$ in all. "
+            "Every fit converged."
         ),
         trials=trials,
+        uses=("parallel/theorem-4.1.1",),
         check=_figure_check,
         figure=estimation_figure,
         kind="figure",
@@ -92,15 +95,17 @@ _figure_claim(
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/averaged-masks",
     title="With all masks averaged the effect of Figures 4.1 and 4.2 is gone",
     source=f"added to {THESIS}, Section 4.2.1.1, Figures 4.1 and 4.2",
     statement=(
         "If every sequence is used with all its masks, or with fresh masks in every epoch, the errors for "
-        "all k are those of maximum likelihood: masking more helps only with one mask per example."
+        "all $k$ are those of maximum likelihood: masking more helps only with one mask per example."
     ),
-    criterion="On the same sequences the mean error for each k is within 3% of that for k = 4, for every n.",
+    criterion=(
+        "On the same sequences the mean error for each $k$ is within 3% of that for $k = 4$, for every $n$."
+    ),
     trials=both_fits,
     kind="control",
     figure=estimation_figure,
@@ -114,16 +119,17 @@ def averaged(results: Results) -> Outcome:
     return all_of(*parts)
 
 
-@STUDY.claim(
+@claim(
     id="parallel/lemma-4.1.1",
     title="Masked estimates are asymptotically normal with the covariance stated",
     source=f"{THESIS}, Section 4.1.2, Lemma 4.1.1",
     statement=(
-        "sqrt(n) (theta_hat - theta) tends to a normal law of covariance Gamma, for every k and both worlds: "
-        "n |theta_hat - theta|^2 has the mean tr Gamma, and n (theta_hat - theta)^T Gamma^-1 (theta_hat - "
-        "theta) the mean d and the variance 2d of chi-squared with d = 10 degrees of freedom."
+        r"$\sqrt{n} (\hat\theta - \theta)$ tends to a normal law of covariance $\Gamma$, for every $k$ and "
+        r"both worlds: $n \|\hat\theta - \theta\|^2$ has the mean $\operatorname{tr} \Gamma$, and $n "
+        r"(\hat\theta - \theta)^\top \Gamma^{-1} (\hat\theta - \theta)$ the mean $d$ and the variance $2d$ "
+        r"of $\chi^2$ with $d = 10$ degrees of freedom."
     ),
-    criterion=f"At n = 5000 all three are within {WITHIN} standard errors for all eight.",
+    criterion=f"At $n = 5000$ all three are within {WITHIN} standard errors for all eight.",
     trials=both_fits,
     kind="lemma",
 )
@@ -144,35 +150,3 @@ def normality(results: Results) -> Outcome:
         at_most("standard errors of the variance", variances, WITHIN),
         numbers={"cases": len(off)},
     )
-
-
-@STUDY.claim(
-    id="parallel/markov-as-printed",
-    title="With probability 0.99 the squared error is at most tr(Gamma) / n",
-    source=f"{THESIS}, Section 4.1.2, remark after Lemma 4.1.1",
-    statement="By Markov's inequality |theta_hat - theta|^2 <= tr(Gamma) / n with probability at least 0.99.",
-    criterion="Fails if the share of repetitions at n = 5000 lies below 0.99 by four standard errors.",
-    trials=both_fits,
-    kind="lemma",
-    expected="fails",
-    erratum=Erratum(
-        "constant",
-        "Markov's inequality gives 100 tr(Gamma) / n with that probability. The mean of the squared error is "
-        "tr(Gamma) / n, as the limit law says, so that it is exceeded often.",
-        corrected_by="parallel/lemma-4.1.1",
-    ),
-)
-def markov_printed(results: Results) -> Outcome:
-    inside = np.concatenate(
-        [
-            np.where(np.isnan(errors), np.nan, errors <= trace)
-            for found in results.values()
-            for errors, trace in zip(
-                found.arrays["errors"][:, -1], found.numbers["traces"], strict=True
-            )
-        ]
-    )
-    share = float(inside.mean())
-    error = (share * (1 - share) / len(inside)) ** 0.5
-    missing = counterexample("less than 0.99 by", 0.99 - share - 4 * error, beyond=0.0)
-    return all_of(missing, numbers={"share of repetitions": share, "repetitions": len(inside)})

@@ -9,6 +9,7 @@ from minicosm.lab import (
     Results,
     Table,
     above,
+    agrees,
     all_of,
     at_least,
     at_most,
@@ -19,45 +20,55 @@ from minicosm.lab import (
 )
 
 from ..figures.chains import hitting_figure, separation_figure
-from ..readings import standard_errors
+from ..readings import standard_errors, where
 from ..study import STUDY, THESIS
 from ..trials import hitting, modes
+from .digits import ALONE, ARRIVES, CLIQUE, FROZEN, JOINT_STEP, STEPS, unit
 from .estimation import WITHIN
 
-STUDY.claim(
+claim = STUDY.section(__doc__)
+
+TABULATED = (*STEPS, 8.0, 10.0)
+
+claim(
     id="parallel/proposition-4.3.3",
     title="Two modes, ordered",
     source=f"{THESIS}, Section 4.3.5, Proposition 4.3.3",
     statement=(
-        "Under Assumption 4.1.5 states of R_1 are more likely than those of R_-1, which are at least "
-        "e^(2 J_0) times as likely as any other; flipping the clique changes the odds by exactly e^(2 h_G)."
+        r"Under Assumption 4.1.5 states of $\mathcal{R}_1$ are more likely than those of $\mathcal{R}_{-1}$, "
+        "which are at least $e^{2 J_0}$ times as likely as any other; flipping the clique changes the odds "
+        "by exactly $e^{2 h_G}$."
     ),
-    criterion="No violation in random cliques (1e-9 in logs), and the ratio agrees to 1e-9 in logs.",
+    criterion=(
+        "No violation in random cliques ($10^{-9}$ in logs), and the ratio agrees to $10^{-9}$ in logs."
+    ),
     trials=modes,
     check=holds("Proposition 4.3.3"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.1.4",
     title="k-Gibbs reaches the larger mode in a geometric number of steps",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.6, Proposition 4.1.4, as restated there",
     statement=(
-        "From any state a k-Gibbs step with k >= c enters R_1 with probability at least 1 - c_R1, so that it "
-        "was visited after ceil(ln delta / ln c_R1) steps with probability 1 - delta."
+        r"From any state a $k$-Gibbs step with $k \ge c$ enters $\mathcal{R}_1$ with probability at least "
+        r"$1 - c_{\mathcal{R}_1}$, so that it was visited after "
+        r"$\lceil \ln \delta / \ln c_{\mathcal{R}_1} \rceil$ steps with probability $1 - \delta$."
     ),
     criterion="Exact probabilities of random cliques, from the worst state, are never below the bound.",
     trials=modes,
+    uses=("parallel/proposition-4.3.3",),
     check=holds("Proposition 4.1.4"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.1.5",
     title="Independent parallel sampling is stuck in the smaller mode",
     source=f"corrected from {THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
     statement=(
-        "If c tanh(J_0) > 2, from any start with clique sum <= -2 the sampler keeps it <= -2 for floor(delta "
-        "e^(c_stuck) / 2) steps with probability 1 - delta; each spin turns up with probability at most "
-        "1 / (1 + e^(2 J_0)) in a step."
+        r"If $c \tanh(J_0) > 2$, from any start with clique sum $\le -2$ the sampler keeps it $\le -2$ for "
+        r"$\lfloor \tfrac{\delta}{2} e^{c_{\text{stuck}}} \rfloor$ steps with probability $1 - \delta$; each "
+        r"spin turns up with probability at most $\frac{1}{1 + e^{2 J_0}}$ in a step."
     ),
     criterion=(
         "No violation by exact survival from the worst start, in cliques of 4 to 80 equal spins and of ten "
@@ -67,38 +78,48 @@ STUDY.claim(
     check=holds("Proposition 4.1.5", "Equation 4.44"),
 )
 
-STUDY.claim(
+claim(
     id="parallel/proposition-4.1.5-as-printed",
-    title="The same without a condition on J_0",
-    source=f"{THESIS}, Section 4.1.4.2, Proposition 4.1.5",
-    statement="Under Assumption 4.1.5 alone the sampler is stuck for floor(delta e^(c_stuck) / 2) steps.",
-    criterion="Fails if two spins with J_0 = 0.001 and delta = 0.74 stay with probability below 0.26.",
+    title="The same without a condition on $J_0$",
+    source=f"{THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
+    statement=(
+        "Under Assumption 4.1.5 alone the sampler is stuck for "
+        r"$\lfloor \tfrac{\delta}{2} e^{c_{\text{stuck}}} \rfloor$ steps."
+    ),
+    criterion=(
+        r"Fails if two spins with $J_0 = 0.001$ and $\delta = 0.74$ stay with probability below 0.26."
+    ),
     trials=modes,
     check=refuted("Proposition 4.1.5 as printed"),
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        "Hoeffding's inequality needs r = c tanh(J_0) / 2 - 1 > 0. Here r is -0.999 and its square makes one "
-        "step out of nothing: the chance to stay is 0.2505, not 0.26. Assumption 4.1.6 implies the "
-        "condition.",
+        r"Hoeffding's inequality is used for $r > 0$ and then with $r = c \tanh(J_0) / 2 - 1$, which is "
+        r"positive only if $c \tanh(J_0) > 2$. In two spins with $J_0 = 0.001$, $r$ is $-0.999$, its square "
+        "promises one step, and the exact chance to stay is 0.2505, not 0.26. Corollary 4.1.1 is not "
+        "touched: Assumption 4.1.6 implies the condition.",
         corrected_by="parallel/proposition-4.1.5",
     ),
 )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/corollary-4.1.1",
     title="One joint step against more than M independent ones",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.8, Corollary 4.1.1",
     statement=(
-        "Under Assumptions 4.1.5 to 4.1.7 one k-Gibbs step enters R_1 and M independent parallel steps do "
-        "not, each with probability 1 - delta / 2."
+        r"Under Assumptions 4.1.5 to 4.1.7 one $k$-Gibbs step enters $\mathcal{R}_1$ and $M$ independent "
+        r"parallel steps do not, each with probability $1 - \delta / 2$."
     ),
     criterion=(
-        "Exact probabilities at the least sizes allowed, for four (M, delta), and for k < N, which needs a "
-        "clique of 56 among 2184 spins; c_R1 <= delta / 2 and c_stuck >= c / 8 - 1 >= ln(4M / delta)."
+        r"Exact probabilities at the least sizes allowed, for four $(M, \delta)$, and for $k < N$, which "
+        r"needs a clique of 56 among 2184 spins; $c_{\mathcal{R}_1} \le \delta / 2$ and "
+        r"$c_{\text{stuck}} \ge c / 8 - 1 \ge \ln(4M / \delta)$. With $M = 1000$ and $\delta = 0.1$ the "
+        f"clique has {CLIQUE} spins, and a joint step succeeds with probability {JOINT_STEP} (to "
+        r"$5 \cdot 10^{-6}$), as computed beforehand."
     ),
     trials=modes,
+    uses=("parallel/proposition-4.1.4", "parallel/proposition-4.1.5"),
     figure=separation_figure,
 )
 def separation(results: Results) -> Outcome:
@@ -110,23 +131,33 @@ def separation(results: Results) -> Outcome:
     }  # fmt: skip
     lines = tuple(zip(*(found[name] for name in columns), strict=True))
     table = Table("at the least sizes allowed", tuple(columns.values()), lines)
-    return all_of(holds("Corollary 4.1.1")(results), tables=(table,))
+    case = {"budget": 1000, "delta": 0.1}
+    return all_of(
+        holds("Corollary 4.1.1")(results),
+        agrees("clique, off by", where(found, "clique", **case), (CLIQUE,), within=0),
+        agrees("joint step, off by", where(found, "one step enters", **case), (JOINT_STEP,), 5e-6),
+        tables=(table,),
+    )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/figure-4.3",
     title="Steps to the larger mode: fewer with larger k, more with larger J, none for independent updates",
     source=f"{THESIS}, Section 4.2.1.2, Figure 4.3",
     statement=(
-        "Ten spins, a clique of four, h = 5, from R_-1: k-Gibbs enters R_1 in fewer steps for larger k and "
-        "in more for larger J; the independent parallel sampler does not within 1000 steps for J >= 5."
+        r"Ten spins, a clique of four, $h = 5$, from $\mathcal{R}_{-1}$: $k$-Gibbs enters $\mathcal{R}_1$ in "
+        "fewer steps for larger $k$ and in more for larger $J$; the independent parallel sampler does not "
+        r"within 1000 steps for $J \ge 5$."
     ),
     criterion=(
-        "Exact expected steps, capped at 1000, do not rise with k by more than 1e-9 and do not fall with "
-        f"J by more than 1e-3; simulated means are within {WITHIN} standard errors (the larger of exact and "
-        "simulated); no independent run arrives for J >= 5."
+        "Exact expected steps, capped at 1000, are those computed beforehand to one in their last digit "
+        "(0.1, or 1 from 100 on), and the independent sampler's chances to 20% (below $10^{-10}$ from "
+        "$J = 7$ on); steps do not rise with $k$ by more than $10^{-9}$ and do not fall with $J$ by more "
+        f"than $10^{{-3}}$; simulated means are within {WITHIN} standard errors (the larger of exact "
+        r"and simulated); no independent run arrives for $J \ge 5$."
     ),
     trials=hitting,
+    uses=("parallel/corollary-4.1.1",),
     kind="figure",
     figure=hitting_figure,
 )
@@ -148,7 +179,20 @@ def hitting_steps(results: Results) -> Outcome:
         ("independent: mean", *found.numbers["mean"]),
         ("P(arrives)", *found.numbers["hit"]),
     ]
+    known = [
+        (i, STEPS[J if J < FROZEN else FROZEN]) for i, J in enumerate(couplings) if J in TABULATED
+    ]
+    units = [abs(exact[i, k] - s) / unit(s) for i, row in known for k, s in enumerate(row)]
+    chances = [
+        abs(found.numbers["hit"][i] / ARRIVES[J] - 1)
+        for i, J in enumerate(couplings)
+        if J in ARRIVES
+    ]
+    late = [found.numbers["hit"][i] for i, J in enumerate(couplings) if J >= FROZEN]
     return all_of(
+        at_most("most units of the last digit from the table", units, 1.0),
+        at_most("largest relative difference of chances", chances, 0.2),
+        below("largest chance, J >= 7", late, 1e-10),
         at_most("largest rise with k", exact[:, 1:] - exact[:, :-1], 1e-9),
         at_most("largest fall with J", exact[:-1] - exact[1:], 1e-3),
         at_most("most standard errors from the exact mean", off, WITHIN),
@@ -161,15 +205,18 @@ def hitting_steps(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/weak-coupling",
     title="With weak coupling independent updates are faster than small k",
     source=f"added to {THESIS}, Section 4.2.1.2, Figure 4.3",
     statement=(
-        "At J = 1 independent parallel sampling needs fewer steps on average than k-Gibbs with any k up "
-        "to 9; at J = 2.5 it needs fewer than 1-Gibbs and more than every other k."
+        "At $J = 1$ independent parallel sampling needs fewer steps on average than $k$-Gibbs with any $k$ "
+        "up to 9; at $J = 2.5$ it needs fewer than 1-Gibbs and more than every other $k$."
     ),
-    criterion=f"Exactly, against exact capped steps; runs agree within {WITHIN} standard errors.",
+    criterion=(
+        "Exactly, against exact capped steps; the means are 1.1 and 39.7 to 0.1, as computed beforehand; "
+        f"runs agree within {WITHIN} standard errors."
+    ),
     trials=hitting,
     kind="control",
     figure=hitting_figure,
@@ -186,6 +233,7 @@ def weak(results: Results) -> Outcome:
         above("steps saved at J = 1, k up to 9", exact[loose, :9] - mean[loose], 0.0),
         above("steps saved at J = 2.5, k = 1", exact[tight, 0] - mean[tight], 0.0),
         below("steps saved at J = 2.5, other k", exact[tight, 1:] - mean[tight], 0.0),
+        agrees("means, off by", mean[[loose, tight]], tuple(ALONE.values()), within=0.1),
         at_most("standard errors apart", off, WITHIN),
         numbers={"independent at J = 1": mean[loose], "independent at J = 2.5": mean[tight]},
     )

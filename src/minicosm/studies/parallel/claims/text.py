@@ -7,6 +7,8 @@ from minicosm.lab import Outcome, Results, Table, all_of, at_least, at_most, onl
 from ..study import STUDY, THESIS
 from ..trials import text
 
+claim = STUDY.section(__doc__)
+
 GAP = 1.5  # in BLEU
 FOUR = "parallel, 4 passes"
 GIVE = (
@@ -20,9 +22,9 @@ def _table(results: Results) -> Table:
     longest = results["text"].config.longest
     return Table(
         "translations of the test text",
-        ("system", "BLEU", "word stutter per 1000", "decoder passes", "tokens"),
+        ("system", "BLEU", "BLEU (intl)", "word stutter per 1000", "decoder passes", "tokens"),
         tuple(
-            (name, s["bleu"], s["stutter"], s["passes"], s["length"])
+            (name, s["bleu"], s["intl"], s["stutter"], s["passes"], s["length"])
             for name, s in found["systems"].items()
         ),
         note=f"Training text: {found['training']}; {found['left_out']} with more than {longest} tokens on a "
@@ -31,7 +33,7 @@ def _table(results: Results) -> Table:
     )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/table-4.1",
     title="Four parallel passes translate nearly as well as an autoregressive model",
     source=f"{THESIS}, Section 4.2.3, Table 4.1",
@@ -70,7 +72,7 @@ def table(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="parallel/word-stutter",
     title="Parallel decoding repeats words at least twice as often",
     source=f"{THESIS}, Section 4.2.3",

@@ -39,6 +39,23 @@ def attention(
     }
 
 
+def alignment(tests: Any, outputs: Int[np.ndarray, "n T"]) -> dict[str, Any]:
+    """What cross-attention would show if it were the exact law of the source place that a target position
+    comes from, given the true length: the two distances where `outputs` stutter and elsewhere."""
+    n, T = outputs.shape
+    laws = np.zeros((n, T, tests.source.shape[1]))
+    for i, (L, N) in enumerate(zip(tests.source_lengths, tests.lengths, strict=True)):
+        laws[i, :N, :L] = tests.world.posterior(int(L), int(N)).alignment
+    found = {
+        "tv mean": dependence.neighbour_tv(laws),
+        "cosine mean": dependence.neighbour_cosine(laws),
+    }
+    return {
+        group: {measure: list(spread) for measure, spread in spreads.items()}
+        for group, spreads in dependence.by_stutter(found, outputs, tests.lengths).items()
+    }
+
+
 @eqx.filter_jit
 def _weights(model: Any, source: Any, visible: Any, inputs: Any, lengths: Any) -> Any:
     def one(row: Any) -> Any:

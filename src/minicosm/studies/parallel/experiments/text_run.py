@@ -153,6 +153,7 @@ def _scores(
     score = bleu(lines, test.references, config.tokenize)
     return {
         "bleu": score.score,
+        "intl": bleu(lines, test.references, "intl").score,  # as in Table 4.2
         "signature": score.signature,
         "stutter": word_stutter_rate(
             words(lines, config.tokenize), words(test.references, config.tokenize)

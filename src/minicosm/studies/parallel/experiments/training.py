@@ -21,22 +21,24 @@ from minicosm.training import RefinementObjective, TranslationObjective, adamw, 
 from minicosm.training.schedules import adafactor
 
 from ..trials import Data, Refining
-from . import diagnostics
+from . import diagnostics, rejecters
 from .measures import by_seed, quality, stutter_share
 from .teachers import pairs_of, world_of
 
 PASSES = (1, 2, 4, 10)
 REJECTERS = {"none": keep_all, "linear": linear, "constant": constant(0.25)}
+LEARNED = "learned"
 MAIN = 4  # the number of passes after which attention is looked at
 SHOWN = 3  # sources whose passes are kept for the picture
 
 
 class Tests:
-    """The pairs that models are measured on; they depend on the data and the seed alone."""
+    """The pairs that models are measured on; they depend on the data and the seed alone (and on `part`:
+    a rejecter that is learned has pairs of its own)."""
 
-    def __init__(self, data: Data, seed: int, count: int):
+    def __init__(self, data: Data, seed: int, count: int, part: int = 77):
         pairs = pairs_of(data)
-        keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77), count)
+        keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), part), count)
         drawn = _drawn(pairs, keys)
         self.world = world_of(data)
         self.source, self.source_lengths, self.target, self.lengths = map(np.asarray, drawn)
@@ -87,7 +89,7 @@ def run(config: Refining, progress: Progress, folder: Path) -> TrialResult:
         optimiser(config),
         config.steps,
         jax.random.split(train_key, config.seeds),
-        chunk=max(1, config.steps // 10),
+        chunk=max(10, config.steps // 30),  # a run that is killed loses one
         progress=lambda done, total, note="": progress(done, total, f"{config.data} {note}"),
         checkpoint=folder / "training.npz",
     )
@@ -150,12 +152,21 @@ def refined(
     numbers: dict[str, Any] = {
         "length_tv": length_tv,
         "passes": {str(n): of_passes(all_passes.after(n), tests) for n in PASSES},
-        "joint": of_passes(all_passes.scored(joint=True).after(MAIN), tests),
+        "joint": {str(n): of_passes(all_passes.scored(joint=True).after(n), tests) for n in PASSES},
         "rejecters": {
             name: of_passes(decoded(lengths, MAIN, REJECTERS[name]), tests)
             for name in config.rejecters
+            if name in REJECTERS
         },
     }
+    if LEARNED in config.rejecters:
+        practice = Tests(config.data, config.seed, config.tests, part=78)
+        seen = refine(
+            model, practice.source, practice.visible, key, steps=PASSES[-1],
+            lengths=practice.lengths[:, None], longest=T,
+        )  # fmt: skip
+        rejecter = rejecters.learned(model, practice, np.asarray(seen.inputs[:, 0, :MAIN]))
+        numbers["rejecters"][LEARNED] = of_passes(decoded(lengths, MAIN, rejecter), tests)
     rows = np.arange(len(tests.source))
     for n in PASSES:
         outputs = np.asarray(given.outputs[:, 0, n - 1])
@@ -174,6 +185,8 @@ def refined(
             inputs, outputs = np.asarray(found.inputs)[at], np.asarray(found.outputs)[at]
             kept = diagnostics.attention(model, tests, inputs, outputs, own)
             numbers[f"attention{name}"] = kept
+            if name:
+                numbers["alignment"] = diagnostics.alignment(tests, outputs)
     numbers |= diagnostics.laws(model, tests, np.asarray(given.inputs[:, 0, 0]), config.keep)
     shown = rows[: min(SHOWN, len(rows))]
     pictures = {

@@ -116,6 +116,10 @@ def _learned(ledger: Ledger, config: Worlds) -> None:
         (5, 2, 7, 9, 0.5),
     ):
         ledger.add(theory.corollary_4_3_1(N, V, N * log(2 * V), m, n, delta))
+    margin, cover = bounds.margin_and_cover(2, 3, 0.5, 0.05)
+    for m, n in ((10**3, 10**4), (10**9, 10**6), (10**14, 10**8)):
+        bound = bounds.joint_bound(bounds.Sizes(2, 2, n, m, 0.1, 0.05, cover, margin), 2.5, 0.0)
+        ledger.measure("bound of Theorem 4.1.4", masks=m, examples=n, bound=bound)
 
 
 def _every_sample(ledger: Ledger, config: Worlds, seed: int) -> None:

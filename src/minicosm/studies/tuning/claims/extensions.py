@@ -23,21 +23,23 @@ from minicosm.lab import (
     worst,
 )
 
-from ..extension_trials import gap, harder, rank, sharpness, temperature
+from ..extension_trials import gap, harder, harder_counts, rank, sharpness, temperature
 from ..figures import extensions as figures
 from ..readings import harder as by_length
 from ..readings import harder_table
 from ..study import STUDY
 
+claim = STUDY.section(__doc__)
+
 OURS = "beyond the paper"
 
 
-@STUDY.claim(
+@claim(
     id="tuning/rank-curve",
     title="Each lost dimension of the emissions costs a linear head accuracy",
     source=OURS,
     statement=(
-        "As columns of W are made equal the accuracy of the best linear head falls with every rank, from "
+        "As columns of $W$ are made equal the accuracy of the best linear head falls with every rank, from "
         "near 1 at full rank, where the head of Theorem 3.3 is exact."
     ),
     criterion=(
@@ -45,6 +47,7 @@ OURS = "beyond the paper"
         "fails), and the constructed head at full rank is right on at least 99.9% in every world."
     ),
     trials=rank,
+    uses=("tuning/theorem-3.3",),
     kind="experiment",
     figure=figures.rank_curve,
 )
@@ -81,13 +84,13 @@ def gap_table(n: Any) -> Table:
     return Table("Test accuracy, per cent", columns, shown)
 
 
-@STUDY.claim(
+@claim(
     id="tuning/constructed-prompt",
     title="Where 3.5 holds the constructed prompt is right and no head is",
     source=OURS,
     statement=(
         "With 10 states and 4 tokens, for balanced contrasts of two states: where Assumption 3.5 holds the "
-        "prompt and head of Theorem 3.6 are right on every example whose exact score is above 1e-9 in "
+        "prompt and head of Theorem 3.6 are right on every example whose exact score is above $10^{-9}$ in "
         "size, and the best head without a prompt is not."
     ),
     criterion=(
@@ -95,6 +98,7 @@ def gap_table(n: Any) -> Table:
         "wrong; the 95% interval of its lead over the best head lies above 0."
     ),
     trials=gap,
+    uses=("tuning/theorem-3.6", "tuning/covering-search"),
     kind="experiment",
     figure=figures.prompt_gap,
 )
@@ -110,7 +114,7 @@ def constructed_prompt(results: Results) -> Outcome:
     )
 
 
-@STUDY.claim(
+@claim(
     id="tuning/trained-prompts-fall-short",
     title="Gradient descent does not find the prompt that exists, nor an exact one where 3.5 fails",
     source=OURS,
@@ -125,6 +129,7 @@ def constructed_prompt(results: Results) -> Outcome:
         "interval: fails)."
     ),
     trials=gap,
+    uses=("tuning/constructed-prompt",),
     kind="experiment",
 )
 def trained_prompts_fall_short(results: Results) -> Outcome:
@@ -145,7 +150,7 @@ def trained_prompts_fall_short(results: Results) -> Outcome:
 # -- emission temperature ---------------------------------------------------------------------
 
 
-@STUDY.claim(
+@claim(
     id="tuning/temperature",
     title="Sharp emissions are degenerate although there are enough tokens",
     source=OURS,
@@ -155,10 +160,11 @@ def trained_prompts_fall_short(results: Results) -> Outcome:
         "accurate at .15."
     ),
     criterion=(
-        "The 95% intervals of the paired differences of log10 cond(W) and of the constructed head's accuracy "
-        "lie on the stated side of 0 (on the other: fails)."
+        r"The 95% intervals of the paired differences of $\log_{10} \operatorname{cond}(W)$ and of the "
+        "constructed head's accuracy lie on the stated side of 0 (on the other: fails)."
     ),
     trials=temperature,
+    uses=("tuning/theorem-3.3",),
     kind="experiment",
     figure=figures.temperature,
 )
@@ -201,16 +207,17 @@ def _digits(condition: float) -> float:
 # -- sharpness of attention -------------------------------------------------------------------
 
 
-@STUDY.claim(
+@claim(
     id="tuning/softmax-bound",
     title="Softmax attention tends to the hard head at the predicted rate",
     source="Section 4.1, remark on the limit of large queries",
     statement=(
-        "With scores multiplied by lambda, softmax attention differs from the hard head of Theorem 4.3 by "
-        "at most T exp(-lambda gap) times the range of the values."
+        r"With scores multiplied by $\lambda$, softmax attention differs from the hard head of Theorem 4.3 "
+        r"by at most $T e^{-\lambda \cdot \text{gap}}$ times the range of the values."
     ),
-    criterion="The bound is never exceeded, beyond rounding, at any lambda, world or sequence.",
+    criterion=r"The bound is never exceeded, beyond rounding, at any $\lambda$, world or sequence.",
     trials=sharpness,
+    uses=("tuning/theorem-4.3",),
     kind="experiment",
     figure=figures.sharpness,
 )
@@ -235,7 +242,7 @@ def softmax_bound(results: Results) -> Outcome:
 # -- the harder memory task -------------------------------------------------------------------
 
 
-@STUDY.claim(
+@claim(
     id="tuning/attention-beats-pooling",
     title="On short sequences attention trained by gradient beats averaging the outputs",
     source=OURS,
@@ -257,7 +264,7 @@ def beats_pooling(results: Results) -> Outcome:
     return all_of(all_above("lead in points", leads), tables=(harder_table(results),))
 
 
-@STUDY.claim(
+@claim(
     id="tuning/counts-are-not-enough",
     title="On short sequences token counts do not give the label away",
     source=OURS,
@@ -266,7 +273,7 @@ def beats_pooling(results: Results) -> Outcome:
         "The 95% interval of the paired difference lies above 0 for every family and length (below at "
         "one: fails; otherwise undecided)."
     ),
-    trials=harder,
+    trials=harder_counts,
     kind="control",
 )
 def counts_not_enough(results: Results) -> Outcome:

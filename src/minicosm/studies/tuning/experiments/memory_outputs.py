@@ -17,6 +17,7 @@ from minicosm.adaptation import (
     fresh_attention_head,
 )
 from minicosm.adaptation.heads import AnyArray
+from minicosm.adaptation.logistic import whitened
 from minicosm.adaptation.tuning import head_scores, seen
 from minicosm.training import adam, fit_ensemble
 from minicosm.training.fit import Reporter
@@ -62,6 +63,19 @@ def memory_outputs(
         return jax.lax.map(answer, tokens, batch_size=chunk)
 
     return jax.lax.map(one, (worlds, tokens))
+
+
+def white_outputs(outputs: Float[AnyArray, "w n T V"], train: int) -> Float[np.ndarray, "w n T V"]:
+    """Outputs in coordinates in which they have unit covariance over the training sequences, and 1 in
+    place of the direction that never varies (laws sum to one).
+
+    A head is linear in the outputs, so it can be written in either. Gradient descent finds it in these:
+    with soft emissions outputs vary so little that a head on them needs weights of many thousands.
+    """
+    count, _, length, vocab = outputs.shape
+    white = whitened(np.reshape(outputs, (count, -1, vocab)), train * length)
+    white[:, :, -1] = 1.0
+    return white.reshape(outputs.shape)
 
 
 def train_attention(

@@ -11,6 +11,7 @@ label is the argmax of `mu P[H_1 | x_2..x_129]`. On the exact output G_1 at the 
 - `hot_refit`: length 1 with rates .05 (head) and .3 (theta), then logistic regression on its outputs.
 
 Controls: `first_tokens` and `histogram` use no language model, `posterior` the exact P[H_1 | x].
+Which of these there are is said by `arms` and `controls`.
 """
 
 from functools import partial
@@ -37,7 +38,7 @@ from minicosm.training import History, adam, fit_ensemble
 from minicosm.training.fit import Reporter
 from minicosm.worlds import HMM
 
-from ..trials import OracleHeads
+from ..trials import ARMS, OracleHeads
 from .corpora import (
     Split,
     all_slot_messages,
@@ -51,7 +52,6 @@ from .corpora import (
 MARGIN = 1e-6  # labels below it hinge on rounding
 WELL_CONDITIONED = 1e6
 FIRST_TOKENS = 5
-ARMS = ("head", "prompt_1", "prompt_20", "hot")
 
 
 def run(config: OracleHeads, progress: Progress) -> TrialResult:
@@ -59,6 +59,7 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
     total = config.steps + 2
     with jax.enable_x64(True):
         key = jax.random.fold_in(jax.random.key(config.seed), config.hidden)
+        key = jax.random.fold_in(key, config.part) if config.part else key
         world_key, token_key, task_key, start_key, tune_key = jax.random.split(key, 5)
         draw = partial(HMM.random, hidden=config.hidden, vocab=config.vocab)
         worlds = jax.jit(jax.vmap(draw))(jax.random.split(world_key, config.worlds))
@@ -67,6 +68,8 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
         messages = all_slot_messages(worlds, tokens)
         posteriors = slot_posteriors(jax.vmap(lambda w: w.first)(worlds), messages)
         task = sparse_tasks(task_key, posteriors, split)
+        if config.shown:
+            messages = all_slot_messages(worlds, tokens[:, :, : config.shown])
         progress(1, total, f"|H| = {config.hidden}: {config.worlds} worlds drawn")
 
         trained, _ = tune(
@@ -77,9 +80,11 @@ def run(config: OracleHeads, progress: Progress) -> TrialResult:
         tuned = test_accuracies(trained, worlds, messages[:, test], task.labels[:, test])
 
         outputs = slot_laws(worlds, None, messages)
-        features = {"logistic_whitened": whitened(outputs, config.train), "posterior": posteriors}
-        features |= _controls(tokens, config.vocab)
-        if config.prompts:
+        features: dict[str, Any] = {}
+        if config.controls:
+            features |= {"logistic_whitened": whitened(outputs, config.train)}
+            features |= {"posterior": posteriors, **_controls(tokens, config.vocab)}
+        if "hot" in config.arms:
             features["hot_refit"] = slot_laws(worlds, trained["hot"].prompt, messages)
         regressed = logistic_accuracies(features, task.labels, config.train, config.test)
         outputs, margins, labels = map(np.asarray, (outputs, task.margins, task.labels))
@@ -112,14 +117,10 @@ def tune(
     start_key: PRNGKeyArray,
     tune_key: PRNGKeyArray,
     report: Reporter | None,
-    names: tuple[str, ...] = ARMS,
 ) -> tuple[dict[str, Classifier], History]:
-    """All classifiers of one size (or those named), in every world, side by side on the same
-    minibatches."""
-    lengths = {"head": 0}
-    if config.prompts:
-        lengths |= {"prompt_1": 1, "prompt_20": config.prompt_length, "hot": 1}
-    lengths = {name: length for name, length in lengths.items() if name in names}
+    """The classifiers of one size, in every world, side by side on the same minibatches."""
+    lengths = dict(zip(ARMS, (0, 1, config.prompt_length, 1), strict=True))
+    lengths = {name: lengths[name] for name in config.arms}
 
     def start(key: PRNGKeyArray) -> dict[str, Classifier]:
         return {

@@ -61,7 +61,7 @@ def pretrain(
         corpus = _corpus(world, corpus_key, recipe.documents, recipe.document_length)
     objective = MaskedObjective(
         world, length=recipe.length, batch=recipe.batch, rate=recipe.rate, exact=recipe.exact,
-        corruption=recipe.corruption, measure=False, corpus=corpus,
+        corruption=recipe.corruption, first=recipe.first, measure=False, corpus=corpus,
     )  # fmt: skip
     yardstick = MaskedObjective(
         world, length=recipe.length, batch=HELD_OUT, rate=MEASURED_RATE, exact=True

@@ -6,19 +6,22 @@ names of its numbers say which model was tuned:
 
 - `trained_head`, `exact_head`: a linear head on the law at the mask, by Adam (4,000 steps of 128);
 - `trained_best`, `exact_best`: the same head by logistic regression to convergence, on whitened laws;
-- `trained_prompt`, `exact_prompt`: 20 prompt rows and a linear head, by Adam;
-- `fine_tuned`: the whole Transformer with a linear head;
+- `trained_prompt`, `exact_prompt`: 20 prompt rows and a linear head, by Adam; `trained_prompt_1`: one
+  row, on the first task, where states outnumber tokens;
 - `trained_attention`, `exact_attention`: an attention head over all positions (worlds with memory),
   `..._mean`: logistic regression on the mean law over positions;
+- with `masked` positions: `masked_attention` on laws from a masked pass for each of them,
+  `shown_attention` on those of the one pass, and their distances `masked_tv`, `shown_tv`;
 - `majority`; controls `first_tokens` and `histogram` without a model; `posterior`, regression on the
   exact posterior of the label's variable.
 
 All are lists over tasks. `mask_tv` is the total variation between the two models at the mask,
 `held_out` the excess loss with 5% masks. On the way through pretraining, `checkpoint_...` holds the
-excess loss, `mask_tv` and the accuracy of `trained_best` at each checkpoint; `early_prompt` is the
-accuracy of the first task's prompt on the models of some of them.
+excess loss, `mask_tv` and the accuracy of `trained_best` (learned from at most 2,000 examples) at each
+checkpoint.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +31,15 @@ import numpy as np
 
 from minicosm.adaptation.outputs import outputs_at_mask, total_variation
 from minicosm.lab import Progress, TrialResult
-from minicosm.models import Transformer, load, save
+from minicosm.models import Transformer
 
 from ..trials import TrainedTuning
 from .pretraining import pretrain
 from .trained_heads import tune_attention, tune_heads
 from .trained_prompts import tune_prompts
 from .trained_tasks import Steps, make_tasks, regress, white
+
+WATCHED = 2000  # training examples on the way
 
 
 def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
@@ -46,10 +51,9 @@ def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
     world_key, model_key, token_key, task_key, tune_key = jax.random.split(key, 5)
     name = f"|M| = {config.memory}" if config.memory else f"|H| = {config.hidden}"
     if config.memory:
-        tuned = 2 * tuning.head_steps
+        tuned = (4 if config.masked else 2) * tuning.head_steps
     elif config.prompts:
-        each = tuning.prompt_steps + tuning.fine_steps
-        tuned = config.tasks * each + len(config.early_prompts) * tuning.prompt_steps
+        tuned = (config.tasks + (config.hidden > config.vocab)) * tuning.prompt_steps
     else:
         tuned = 0
     steps = Steps(progress, name, config.pretraining.steps + tuned)
@@ -57,16 +61,15 @@ def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
     data = make_tasks(config, world_key, token_key, task_key)
     tokens32 = jnp.asarray(data.tokens, jnp.int32)
 
-    chunk = max(1, config.pretraining.steps // config.pretraining.checkpoints)
-    early = {chunk * which: folder / f"model-{which}.safetensors" for which in config.early_prompts}
+    few = np.r_[: min(WATCHED, tuning.train), len(data.tokens) - tuning.test : len(data.tokens)]
+    brief = replace(tuning, train=len(few) - tuning.test)
+    watched = data.task._replace(labels=data.task.labels[:, few])
 
     def watch(model: Transformer, done: int) -> dict[str, Any]:
-        if done in early:
-            save(model, early[done])
-        found = np.asarray(outputs_at_mask(model, tokens32), np.float64)
+        found = np.asarray(outputs_at_mask(model, tokens32[few]), np.float64)
         return {
-            "mask_tv": total_variation(found, data.laws)[-tuning.test :].mean(),
-            "best": regress({"best": white(found, tuning.train)}, data.task, tuning)["best"],
+            "mask_tv": total_variation(found, data.laws[few])[-tuning.test :].mean(),
+            "best": regress({"best": white(found, brief.train)}, watched, brief)["best"],
         }
 
     model, history = pretrain(
@@ -80,8 +83,7 @@ def run(config: TrainedTuning, progress: Progress, folder: Path) -> TrialResult:
     if config.memory:
         numbers |= tune_attention(config, data, model, tune_key, steps)
     elif config.prompts:
-        models = [model, *(load(path) for path in early.values())]
-        numbers |= tune_prompts(config, data, models, laws, tune_key, steps, folder)
+        numbers |= tune_prompts(config, data, model, laws, tune_key, steps, folder)
     arrays = {
         "checkpoint_step": history["step"],
         "checkpoint_excess": history["held_out"],

@@ -10,7 +10,11 @@ from jaxtyping import Float, PRNGKeyArray
 from minicosm.adaptation import HeadLoss, LinearHead, accuracy, fresh_linear_head
 from minicosm.adaptation.controls import first_tokens, mean_output, token_histogram
 from minicosm.adaptation.heads import AnyArray
-from minicosm.adaptation.outputs import outputs_everywhere
+from minicosm.adaptation.outputs import (
+    outputs_everywhere,
+    outputs_one_by_one,
+    total_variation,
+)
 from minicosm.models import Transformer
 from minicosm.training import adam, fit_ensemble
 
@@ -70,14 +74,28 @@ def _test_heads(heads: LinearHead, laws: jax.Array, labels: jax.Array) -> jax.Ar
 def tune_attention(
     config: TrainedTuning, data: Tasks, model: Transformer, key: PRNGKeyArray, steps: Steps
 ) -> dict[str, Any]:
-    """Attention heads over all positions of both models, and regressions on the mean law."""
+    """Attention heads over all positions of both models, and regressions on the mean law. With
+    `config.masked` also over so many positions, on laws from a masked pass for each (`masked_...`) and on
+    those of the one pass (`shown_...`), and how far both are from the exact model's."""
     tuning, task = config.tuning, data.task
     everywhere = np.asarray(outputs_everywhere(model, jnp.asarray(data.tokens, jnp.int32)))
     assert data.everywhere is not None
     found: dict[str, Any] = {}
-    for name, outputs in (("trained", everywhere), ("exact", data.everywhere)):
+    given = {"trained": (everywhere, data.tokens), "exact": (data.everywhere, data.tokens)}
+    test, distances = slice(-tuning.test, None), {}
+    if config.masked:
+        at = np.linspace(0, data.tokens.shape[1] - 1, config.masked).astype(int)
+        alone = np.asarray(outputs_one_by_one(model, jnp.asarray(data.tokens, jnp.int32), at))
+        given |= {
+            "masked": (alone, data.tokens[:, at]),
+            "shown": (everywhere[:, at], data.tokens[:, at]),
+        }
+        exact = data.everywhere[test][:, at]
+        distances["masked_tv"] = float(total_variation(alone[test], exact).mean())
+        distances["shown_tv"] = float(total_variation(everywhere[test][:, at], exact).mean())
+    for name, (outputs, read) in given.items():
         tiled = np.broadcast_to(outputs, (config.tasks, *outputs.shape))
-        tokens = np.broadcast_to(data.tokens, (config.tasks, *data.tokens.shape))
+        tokens = np.broadcast_to(read, (config.tasks, *read.shape))
         tuned = train_attention(
             {"attention": ATTENTION_RATE}, tiled, tokens, task.labels, tuning.train, tuning.test,
             key, steps=tuning.head_steps, warmup=tuning.head_warmup, batch=tuning.head_batch,
@@ -86,4 +104,4 @@ def tune_attention(
         found[f"{name}_attention"] = tuned["attention"]
         mean = np.asarray(mean_output(outputs), np.float64)
         found |= regress({f"{name}_mean": white(mean, tuning.train)}, task, tuning)
-    return lists(**found)
+    return lists(**found) | distances

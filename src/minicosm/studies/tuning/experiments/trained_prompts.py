@@ -1,4 +1,4 @@
-"""Prompts on a pretrained model and on the exact one, and fine-tuning (see `trained`)."""
+"""Prompts on a pretrained model and on the exact one (see `trained`)."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, PRNGKeyArray
+from jaxtyping import Float, PRNGKeyArray
 
 from minicosm.adaptation import (
     Classifier,
-    FineTuningLoss,
     LinearHead,
     TuningLoss,
     accuracy,
@@ -20,7 +19,7 @@ from minicosm.adaptation import (
 from minicosm.adaptation.outputs import outputs_at_mask
 from minicosm.adaptation.tuning import slot_prior
 from minicosm.models import Transformer
-from minicosm.training import adam, adamw, fit
+from minicosm.training import adam, fit
 from minicosm.worlds import HMM
 
 from ..trials import OracleHeads, TrainedTuning
@@ -32,30 +31,32 @@ from .trained_tasks import Steps, Tasks
 def tune_prompts(
     config: TrainedTuning,
     data: Tasks,
-    models: list[Transformer],
+    model: Transformer,
     laws: Float[np.ndarray, "n V"],
     key: PRNGKeyArray,
     steps: Steps,
     folder: Path,
 ) -> dict[str, Any]:
-    """Prompts on the exact and the trained model (the first of `models`), the whole model fine-tuned,
-    and what the prompts do to the laws; then the first task's prompt on the other models."""
+    """Prompts on the exact and the trained model, and what they do to the laws; then a prompt of one row
+    for the first task where states outnumber tokens."""
     tuning, task, messages = config.tuning, data.task, data.messages
     assert isinstance(data.world, HMM) and messages is not None
-    start_key, exact_key, tune_key, fine_key = jax.random.split(key, 4)
+    start_key, exact_key, tune_key = jax.random.split(key, 3)
     exact = _exact_prompts(config, data, start_key, exact_key)
     test = slice(-tuning.test, None)
     tokens = jnp.asarray(data.tokens, jnp.int32)
     found: dict[str, list] = {"exact_prompt": exact.accuracy.tolist()}
     rows: list[dict[str, float]] = []
 
-    def tune(
-        model: Transformer, labels: Int[jax.Array, " n"], i: int, file: str
-    ) -> tuple[np.ndarray, float]:
-        """Task i's prompt on a model: the laws at the mask after it, and the test accuracy."""
+    answers = jnp.asarray(task.labels, jnp.int32)
+
+    def tune(i: int, length: int) -> tuple[np.ndarray, float]:
+        """Task i's prompt of so many rows: the test sequences' laws at the mask after it, and the test
+        accuracy."""
+        labels = answers[i]
         start = Classifier(
             fresh_linear_head(config.vocab),
-            fresh_rows(jax.random.fold_in(start_key, i), tuning.prompt_length, model),
+            fresh_rows(jax.random.fold_in(start_key, i), length, model),
         )
         train = slice(tuning.train)
         classifier, _ = fit(
@@ -65,64 +66,31 @@ def tune_prompts(
             tuning.prompt_steps,
             jax.random.fold_in(tune_key, i),
             chunk=max(1, tuning.prompt_steps // 5),
-            progress=steps.part(tuning.prompt_steps, f"prompt of task {i + 1}"),
-            checkpoint=folder / file,
+            progress=steps.part(tuning.prompt_steps, f"prompt of {length} rows, task {i + 1}"),
+            checkpoint=folder / f"prompt-{length}-{i}.npz",
         )
         tuned = classifier["prompt"]
         assert tuned.prompt is not None and isinstance(tuned.head, LinearHead)
-        prompted = outputs_at_mask(model, tokens, tuned.prompt.rows)
-        scores = jax.vmap(tuned.head)(prompted[test])
+        prompted = outputs_at_mask(model, tokens[test], tuned.prompt.rows)
+        scores = jax.vmap(tuned.head)(prompted)
         return np.asarray(prompted, np.float64), float(accuracy(scores, labels[test]))
 
-    answers = jnp.asarray(task.labels, jnp.int32)
-    for i, labels in enumerate(answers):
-        prompted, tested = tune(models[0], labels, i, f"prompt-{i}.npz")
-        tuned = _fine_tune(
-            config, models[0], tokens, labels, jax.random.fold_in(fine_key, i), steps
-        )
-        row = {
-            "trained_prompt": tested,
-            "fine_tuned": tuned,
-        }
+    for i in range(config.tasks):
+        prompted, tested = tune(i, tuning.prompt_length)
+        row = {"trained_prompt": tested}
         row |= prompt_effect(
             data.world,
             messages[test],
             np.asarray(task.mu[i]),
             laws[test],
-            prompted[test],
+            prompted,
             exact.prior[i],
         )
         rows.append(row)
     found |= {name: [row[name] for row in rows] for name in rows[0]}
-    if len(models) > 1:
-        found["early_prompt"] = [
-            tune(model, answers[0], 0, f"early-{j}.npz")[1] for j, model in enumerate(models[1:])
-        ]
+    if config.hidden > config.vocab:
+        found["trained_prompt_1"] = [tune(0, 1)[1]]
     return found
-
-
-def _fine_tune(
-    config: TrainedTuning,
-    model: Transformer,
-    tokens: Int[jax.Array, "n T"],
-    labels: Int[jax.Array, " n"],
-    key: PRNGKeyArray,
-    steps: Steps,
-) -> float:
-    """All weights and a linear head, trained on one task: the test accuracy."""
-    tuning = config.tuning
-    (model, classifier), _ = fit(
-        FineTuningLoss(tokens[: tuning.train], labels[: tuning.train], True, tuning.fine_batch),
-        (model, Classifier(fresh_linear_head(config.vocab))),
-        adamw(tuning.fine_rate, tuning.fine_steps, tuning.fine_steps // 10),
-        tuning.fine_steps,
-        key,
-        chunk=max(1, tuning.fine_steps // 2),
-        progress=steps.part(tuning.fine_steps, "fine-tuning"),
-    )
-    assert isinstance(classifier.head, LinearHead)
-    laws = outputs_at_mask(model, tokens[-tuning.test :])
-    return float(accuracy(jax.vmap(classifier.head)(laws), labels[-tuning.test :]))
 
 
 class ExactPrompts(NamedTuple):
@@ -143,12 +111,11 @@ def _exact_prompts(
         oracle = OracleHeads(
             hidden=config.hidden, vocab=config.vocab, worlds=count, steps=tuning.head_steps,
             warmup=tuning.head_warmup, batch=tuning.head_batch, rate=tuning.head_rate,
-            prompt_length=tuning.prompt_length,
+            prompt_length=tuning.prompt_length, arms=("prompt_20",),
         )  # fmt: skip
         train, labels = tuning.train, data.task.labels
         trained, _ = oracle_heads.tune(
             oracle, worlds, messages[:, :train], labels[:, :train], start_key, tune_key, None,
-            names=("prompt_20",),
         )  # fmt: skip
         tested = oracle_heads.test_accuracies(
             trained, worlds, messages[:, -tuning.test :], labels[:, -tuning.test :]

@@ -127,33 +127,28 @@ def _shades(count: int) -> list:
     return [colormaps["viridis"](0.05 + 0.8 * i / max(count - 1, 1)) for i in range(count)]
 
 
-def excess_and_accuracy(results: Results) -> "Figure":
-    """The best head's accuracy, relative to the exact model's, at every checkpoint of every run; and
-    prompts on early checkpoints."""
+def distance_and_accuracy(results: Results) -> "Figure":
+    """The best head's accuracy, relative to the exact model's, at every checkpoint of every run, against
+    the excess loss and against the total variation at the mask."""
     fig = figure(8.2, 3.4)
     left, right = fig.subplots(1, 2)
     runs = [r for r in results.values() if r.config.hidden > TOKENS]
     sizes = sorted({r.config.hidden for r in runs})
     colours = dict(zip(sizes, _shades(len(sizes)), strict=True))
-    seen = set()
-    for r in runs:
-        size = r.config.hidden
-        gap = 100 * (r.arrays["checkpoint_best"].mean(1) - np.mean(r.numbers["exact_best"]))
-        label = None if size in seen else f"|H| = {size}"
-        left.plot(r.arrays["checkpoint_excess"], gap, "o", ms=3, color=colours[size], label=label)
-        seen.add(size)
-        if at := r.config.early_prompts:
-            early = r.numbers["early_prompt"]
-            excess = [*(r.arrays["checkpoint_excess"][i - 1] for i in at), r.numbers["held_out"]]
-            values = 100 * np.array([*early, r.numbers["trained_prompt"][0]])
-            right.plot(excess, values, "o-", ms=4, lw=0.8, color=colours[size])
-    left.axhline(0, lw=0.8, ls="--", color="0.5")
-    left.set_ylabel("best head, points over the exact model's")
-    right.set_ylabel("prompt, test accuracy (%)")
-    for ax in (left, right):
+    for ax, name, what in (
+        (left, "checkpoint_excess", "excess loss (nats), falling"),
+        (right, "checkpoint_tv", "total variation at the mask, falling"),
+    ):
+        for r in runs:
+            gap = 100 * (r.arrays["checkpoint_best"].mean(1) - np.mean(r.numbers["exact_best"]))
+            ax.plot(r.arrays[name], gap, "o", ms=3, color=colours[r.config.hidden])
+        ax.axhline(0, lw=0.8, ls="--", color="0.5")
         ax.set_xscale("log")
         ax.invert_xaxis()
-        ax.set_xlabel("excess loss (nats), falling")
+        ax.set_xlabel(what)
+    for size, colour in colours.items():
+        left.plot([], [], "o", ms=3, color=colour, label=f"|H| = {size}")
+    left.set_ylabel("best head, points over the exact model's")
     left.legend(fontsize=8)
     return fig
 

@@ -4,6 +4,7 @@ import jax
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import all_sequences, both_scores, sample_sequences
+from minicosm.theory.certify import FLOOR
 from minicosm.theory.tuning import (
     claim_d3,
     in_scope,
@@ -38,15 +39,18 @@ def run(config: Suite, progress: Progress) -> TrialResult:
         condition = theorem.conditions[0].numbers["condition"]
         sequences = sample_sequences(world, key, length, config.samples)
         ledger.add(theorem.certify(sequences=sequences), condition=condition)
+        states = star_states(world, drawn.cell, theorem.conditions[0].witness)
+        inside = in_scope(world, sequences, states).inside
+        exact = both_scores(world, task, theorem.construction, sequences)[~inside, 0]
         outside = theorem.certify(sequences=sequences, scope="outside").details
         counts = {name: outside[name] for name in ("compared", "disagreements")}
-        ledger.measure("outside R", **counts)
+        ones = int((exact > FLOOR).sum())
+        ledger.measure("outside R", **counts, majority=max(ones, counts["compared"] - ones))
         for lemma in (lemma_d2, claim_d3, lemma_d4):
             ledger.add(lemma(world, task, sequences), condition=condition)
         ledger.add(proposition_d1(world, all_sequences(world.vocab, 2)))
         if i == 0:
-            states = star_states(world, drawn.cell, theorem.conditions[0].witness)
-            chosen = sequences[in_scope(world, sequences, states).inside]
+            chosen = sequences[inside]
             ledger.picture(scores=both_scores(world, task, theorem.construction, chosen))
 
         broken = overlapping_spans_world(key)

@@ -14,7 +14,9 @@ from minicosm.theory.tuning import (
     in_scope,
     lemma_d7,
     lemma_d9,
+    lemma_d9_by_any_head,
     lemma_d13,
+    opposed_world,
     proposition_d8,
     proposition_d11,
     recoverable_states,
@@ -36,7 +38,8 @@ LEMMAS = (lemma_d9, claim_d10, proposition_d11, claim_d12, lemma_d13, claim_d14,
 def run(config: Suite, progress: Progress) -> TrialResult:
     """Theorem D.6 on R and on the wider set it holds on, with and without stationarity; Theorem 4.6;
     Propositions D.8 and D.11 and the lemmas; and the printed position vector `beta_1 = -2` on all
-    sequences of length four of a world in which it gives wrong labels, and the safe one."""
+    sequences of length four of a world in which it gives wrong labels, and the safe one; and a world in
+    which no head attends as Lemma D.9 states."""
     ledger = Ledger()
     root = jax.random.key(config.seed)
     for i in range(config.worlds):
@@ -83,4 +86,8 @@ def run(config: Suite, progress: Progress) -> TrialResult:
         ("Position vector below every key", theorem_4_6(bad.world, task)),
     ):
         ledger.add(theorem.certify(length=4), name)
+    opposed = opposed_world()
+    task = PosteriorTask(opposed.mu, "cell", cell=opposed.cell)
+    every = all_sequences(opposed.world.vocab, 4)
+    ledger.add(lemma_d9_by_any_head(opposed.world, task, every))
     return ledger.result()
