@@ -251,11 +251,23 @@ def _without_ctrl_c() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    both = (signal.SIGINT, signal.SIGTERM)
+    came: list[int] = []
+    handlers = {}
+    if threading.current_thread() is threading.main_thread():
+        # A signal that another thread takes is handled by this one, whatever it blocks.
+        handlers = {
+            each: signal.signal(each, lambda number, _: came.append(number)) for each in both
+        }
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, both)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if came:
+        signal.raise_signal(came[0])
 
 
 def _end_with(parent: int) -> None:
