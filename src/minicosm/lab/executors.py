@@ -265,7 +265,7 @@ def _without_ctrl_c() -> Iterator[None]:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler or signal.SIG_DFL)
     if came:
         signal.raise_signal(came[0])
 
