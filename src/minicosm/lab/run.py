@@ -223,6 +223,8 @@ def check(
 
     kept = {} if force else {key: k for key in wanted if (k := store.load(key)) is not None}
     missing = [job for key, job in wanted.items() if key not in kept]
+    for key in kept:  # a process that was killed once it had stored a trial leaves its checkpoints
+        store.discard_work(key)
     failures: dict[str, Failure] = {}
     with (
         display.trials(len(missing), len(kept)),

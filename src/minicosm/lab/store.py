@@ -198,6 +198,10 @@ class Store:
                 sync(folder.parent)
             finally:
                 shutil.rmtree(new, ignore_errors=True)
+        self.discard_work(trial_address)
+
+    def discard_work(self, trial_address: str) -> None:
+        """Remove the checkpoints of a trial that is stored, if there are any."""
         with contextlib.suppress(OSError):
             _discard(self.work(trial_address))
 
