@@ -204,8 +204,10 @@ def test_under_a_verifier():
 
 
 def test_after_an_impossible_prompt_nothing_is_possible():
-    memory = SKEWED.read(SKEWED.begin(2), 0, 7)  # no token of the vocabulary
-    assert (np.asarray(SKEWED.law(memory, 1)) == -np.inf).all()
+    with pytest.raises(ValueError, match=r"token is 7; it must lie in 0\.\.2"):
+        SKEWED.read(SKEWED.begin(2), 0, 7)
+    read = jax.jit(lambda token: SKEWED.law(SKEWED.read(SKEWED.begin(2), 0, token), 1))
+    assert (np.asarray(read(7)) == -np.inf).all()  # under a trace values are not seen
     with pytest.raises(ValueError, match="sum to one"):
         sample(Ancestral(), Dyck(2, 2), None, np.array([[1]]), jax.random.key(0), length=3)
 

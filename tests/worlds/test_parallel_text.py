@@ -166,7 +166,7 @@ def test_tokenizers_file(tmp_path):
 
 
 def test_bad_tokenizers_are_one_sentence(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"ends in \.txt; it must be a SentencePiece"):
+    with pytest.raises(ValueError, match=r"ends in \.txt; it must be that of a SentencePiece"):
         load_subwords(tmp_path / "a.txt")
     with pytest.raises(ValueError, match=r"a\.model is not there"):
         load_subwords(tmp_path / "a.model")
