@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import tables
+import hostile_tables as tables
 
 MEANING = {
     "sentence": "one clear sentence",

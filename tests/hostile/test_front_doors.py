@@ -4,10 +4,10 @@ why not; and hypothesis calls them with what no table thought of."""
 import functools
 from typing import Any
 
+import hostile_tables as tables
 import hypothesis
 import numpy as np
 import pytest
-import tables
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 

@@ -72,6 +72,8 @@ FOLDER = Path(tempfile.mkdtemp())
 STORE = lab.Store(FOLDER / "store", warn=lambda sentence: None)
 STORE.prepare()
 ADDRESS = "0123456789abcdef-roll"
+KEPT = "fedcba9876543210-roll"
+STORE.save(KEPT, TRIAL, RESULT, 1.0)
 DRAWN = lab.figure()
 NAME = {"name": thing("n", allows=TEXT)}
 VALUES_OF = {"values": thing([1.0, 2.0], allows=VALUED)}
@@ -164,6 +166,9 @@ CALLS = [
     Call(lab.Store, path=thing(FOLDER, allows=TEXT), warn=thing(print, allows="a function")),
     Call(STORE.load, trial_address=thing(ADDRESS)),
     Call(STORE.work, trial_address=thing(ADDRESS)),
+    Call(STORE.record, trial_address=thing(KEPT)),
+    Call(STORE.discard_work, trial_address=thing(ADDRESS)),
+    Call(STUDY.section, text=thing("Lemmas. More.", allows=("None", TEXT))),
     Call(STORE.save, trial_address=thing(ADDRESS), trial=thing(TRIAL), result=thing(RESULT),
          seconds=thing(1.0, allows=("0", "2.5", "True", *BIG)), replace=flag(True)),
     Call(STORE.save_verdict, profile=thing("smoke"), claim=thing("s/c", allows=TEXT),

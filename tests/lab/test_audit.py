@@ -133,6 +133,5 @@ def test_stored_results_are_audited_and_the_lab_book_knows(store, study, pairs):
     assert kept is not None and kept.audit == audited[0].record()
     from minicosm.lab.report import render
 
-    assert "corruptions of its results turn the verdict" in render(
-        store, [toy_study.STUDY], "smoke"
-    )
+    pages = render(store, [toy_study.STUDY], "smoke")
+    assert "corruptions of its results turn the verdict" in pages["coins.html"]

@@ -217,8 +217,10 @@ def test_mistakes_of_a_caller():
     deep: list = []
     for _ in range(5000):
         deep = [deep]
-    for bad in ((object(),), (float("nan"),), ("a" * 20_000,), [1], (deep,)):
+    for bad in ((object(),), (float("nan"),), ("a" * 20_000,), (deep,)):
         with pytest.raises(ValueError, match="a case of f has arguments or an expectation that"):
             judge("1", [Case("f", bad, 1)])
+    with pytest.raises(TypeError, match=r"arguments is \[1\]; it must be a tuple of literals"):
+        Case("f", [1], 1)
     if "seccomp" in code_runner.walls():
         assert run("x" * 20_000).verdict == "error" == run("\0").verdict

@@ -273,6 +273,8 @@ class Study:
     def section(self, text: str | None) -> Callable[..., Callable[[Check], Check]]:
         """`claim` for the claims under one heading: the first sentence of `text`, which may be the
         docstring of the module that holds them: `claim = STUDY.section(__doc__)`."""
+        if text is not None:
+            check_text("text", text)
         first = " ".join((text or "").split("\n\n")[0].split())
         return partial(self.claim, section=first.partition(". ")[0].rstrip("."))
 

@@ -261,7 +261,7 @@ def soft_attention(
     world: MemoryHMM,
     classifier: Classifier,
     sequences: Int[np.ndarray, "n T"],
-    lambdas: Sequence[float],
+    lambdas: Sequence[float] | Float[np.ndarray, " rates"],
     *,
     observed: Bool[np.ndarray, " T"] | None = None,
 ) -> SoftAttention:
