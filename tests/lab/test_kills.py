@@ -101,7 +101,8 @@ def storm(folder: Path, kills: int, seed: int) -> tuple[Counter[str], Counter[in
     """Kill so often, each store until its trials are all there. How often what was killed, and exit codes.
 
     Three of four runs are killed once they have lived for a part of the time that one takes which is left
-    alone; for so long the workers of one in five are shot at. Every fourth time two runs share the store.
+    alone; workers of one in five are shot at meanwhile, up to three times. Every fourth time two
+    runs share the store.
     """
     draw = np.random.default_rng(seed)
     counts: Counter[str] = Counter()
@@ -120,12 +121,14 @@ def storm(folder: Path, kills: int, seed: int) -> tuple[Counter[str], Counter[in
             which = "" if len(runs) == 1 else ", of two"
             end = time.monotonic() + draw.uniform(0, length)
             aim = draw.choice(["parent", "workers", "nobody"], p=[0.75, 0.2, 0.05])
-            while aim == "workers" and time.monotonic() < end and counts.total() < kills:
-                time.sleep(draw.uniform(0, 0.2))
+            shots = 3 if aim == "workers" else 0
+            while shots and time.monotonic() < end and counts.total() < kills:
+                time.sleep(draw.uniform(0, length / 3))
                 number = SIGNALS[draw.integers(3)]
                 workers = [pid for run in runs for pid in run.workers()]
                 if workers and send(int(draw.choice(workers)), number):
                     counts[f"worker {number.name}{which}"] += 1
+                    shots -= 1
             if aim == "parent" and counts.total() < kills:
                 time.sleep(max(0, end - time.monotonic()))
                 number = SIGNALS[draw.integers(3)]
