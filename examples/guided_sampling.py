@@ -24,6 +24,6 @@ samplers = {
 }
 for name, sampler in samplers.items():
     trace = generate(
-        world, sampler, key=jax.random.key(0), length=LENGTH, count=200, verifier=can_end_balanced
+        world, sampler, key=jax.random.key(0), length=LENGTH, count=50, verifier=can_end_balanced
     )
     print(f"{name:12} balanced {trace.accepted.mean():.2f}, laws {trace.calls.mean():.1f}")

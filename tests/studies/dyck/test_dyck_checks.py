@@ -81,6 +81,7 @@ def verdict(name, **changes):
 TRAINED = [name for name, claim in CLAIMS.items() if "suite" not in claim.trials("laptop", 0)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TRAINED)
 def test_good_results_hold_and_their_corruption_is_seen(name):
     made = results_of(name)
