@@ -23,6 +23,7 @@ def rooms(study):
     return SOURCES / "studies" / study.name
 
 
+@pytest.mark.first
 @pytest.mark.long
 @by_study
 def test_every_claim_runs_and_can_fail(study, tmp_path):
