@@ -154,7 +154,7 @@ def sample(
         if waiting == batch and costly and chunk // 4 >= SMALLEST and 0 < live.sum() <= chunk // 4:
             # A few long rows are left: what has ended is computed with them no longer.
             left = np.argsort(~live, kind="stable")[: chunk // 4]
-            generator.keep_rows(left, of=chunk)
+            generator.keep_rows(left, of=chunk)  # type: ignore[attr-defined]
             chunk //= 4
             slots, live = slots[left], live[left]
             each = (tokens[slots], sizes[slots], limits[slots], slots.astype(np.uint32))

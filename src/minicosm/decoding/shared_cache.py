@@ -52,7 +52,7 @@ class _Layer(DynamicLayer):
                 new.new_zeros(cache.count, cache.places, new.shape[1], new.shape[3])
                 for new in (key_states, value_states)
             )
-            self.is_initialized = True
+            self.is_initialized: bool = True
         for kept, new in ((self.keys, key_states), (self.values, value_states)):
             kept[cache.rows[:, None], cache.at] = new.transpose(1, 2)
         keys, values = (kept[:, : cache.longest] for kept in (self.keys, self.values))
