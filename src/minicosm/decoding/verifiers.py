@@ -26,8 +26,9 @@ from minicosm.worlds.arrays import (
 )
 from minicosm.worlds.memories import check_place, check_step
 
+from .host_calls import call_host
 from .hugging_face import HuggingFaceMemory
-from .rows import check_verifier
+from .rows import check_verifier, score_when
 
 HiddenStates = CachedMemory | HuggingFaceMemory
 
@@ -269,15 +270,27 @@ class FunctionVerifier:
 
     def score(self, memory: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, ""]:
         """What the function says of the first n tokens."""
+        return self.score_when(memory, n, jnp.bool_(True))
+
+    def score_when(
+        self, memory: Int[Array, " room"], n: Int[Array, ""], asked: Bool[Array, ""]
+    ) -> Float[Array, ""]:
+        """The score if it is asked for; else 0, and the function is not called."""
         n = check_place(_no_tokens, memory, n, low=0)
         shape = jax.ShapeDtypeStruct((), jnp.result_type(float))
-        return jax.pure_callback(self._scores, shape, memory, n, vmap_method="broadcast_all")
+        return call_host(self._scores, (shape,), memory, n, asked)[0]
 
-    def _scores(self, tokens: Any, n: Any) -> Float[np.ndarray, "*batch"]:
-        tokens, n = np.asarray(tokens), np.asarray(n)
-        rows, sizes = tokens.reshape(-1, tokens.shape[-1]), n.reshape(-1)
-        scores = [self._one(row[:k]) for row, k in zip(rows, sizes, strict=True)]
-        return np.array(scores, jnp.result_type(float)).reshape(n.shape)
+    def _scores(
+        self,
+        scores: Float[np.ndarray, "*batch"],
+        tokens: Int[np.ndarray, "*batch room"],
+        n: Int[np.ndarray, "*batch"],
+        asked: Bool[np.ndarray, "*batch"],
+    ) -> None:
+        rows, sizes = tokens.reshape(n.size, -1), n.reshape(-1)
+        scores[...] = 0
+        for i in np.flatnonzero(asked):
+            scores.reshape(-1)[i] = self._one(rows[i, : sizes[i]])
 
     def _one(self, string: Int[np.ndarray, " n"]) -> float:
         known = string.tobytes()
@@ -357,7 +370,13 @@ class Thresholded(eqx.Module):
 
     def score(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, ""]:
         """1 if the other score of the first n tokens reaches the threshold, else 0."""
-        score = self.verifier.score(memory, n)
+        return self.score_when(memory, n, jnp.bool_(True))
+
+    def score_when(
+        self, memory: PyTree, n: Int[Array, ""], asked: Bool[Array, ""]
+    ) -> Float[Array, ""]:
+        """The same, for a verifier that is told whether its score is used."""
+        score = score_when(self.verifier, memory, n, asked)
         passed = jnp.where(score >= self.threshold, 1.0, 0.0)
         return jnp.where(jnp.isnan(score), jnp.nan, passed)
 
