@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from minicosm.explorer import markov, panels
+from minicosm.explorer import markov, panels, settings
 from minicosm.worlds import HMM
 
 
@@ -64,7 +64,7 @@ def test_answers_are_those_of_all_paths():
 
 
 def test_the_prompt_of_a_covered_world_is_right_and_the_unpromised_head_is_not():
-    world, mu = markov.draw_world(**panels.WORLD)
+    world, mu = markov.draw_world(**settings.WORLD)
     task = markov.PosteriorTask(mu)
     applied = markov.theorems(world, task)
     assert not applied[0].applies and applied[1].holds

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from minicosm.explorer import page, panels
+from minicosm.explorer import page, panels, settings
 
 REACTS = 0.5  # seconds
 
@@ -19,19 +19,19 @@ def warm():
 def changed(name):
     """A panel with default sizes after something has changed."""
     if name == "markov":
-        texts, _ = panels.texts_of_world(**panels.WORLD | {"seed": 5})
+        texts, _ = panels.texts_of_world(**settings.WORLD | {"seed": 5})
         matrices = texts["A"], texts["W"], texts["p0"]
         panels.answers(*matrices, texts["tokens"])
         panels.theorems(*matrices, texts["mu"])
     elif name == "brackets":
         panels.brackets("[](([]", 3)
     elif name == "tree":
-        panels.tree(**panels.TREE | {"noise": 1.2, "step": 77})
+        panels.tree(**settings.TREE | {"noise": 1.2, "step": 77})
     else:
-        panels.ising(**panels.SPINS | {"temperature": 0.6, "k": 3})
+        panels.ising(**settings.SPINS | {"temperature": 0.6, "k": 3})
 
 
-@pytest.mark.parametrize("name", panels.ABOUT)
+@pytest.mark.parametrize("name", settings.ABOUT)
 def test_a_panel_takes_less_than_half_a_second_of_the_processor(warm, name):
     """The least of three, because other work on the machine makes it slower, never faster."""
     times = []
@@ -44,9 +44,9 @@ def test_a_panel_takes_less_than_half_a_second_of_the_processor(warm, name):
     assert min(times) < REACTS
 
 
-@pytest.mark.parametrize("name", panels.ABOUT)
+@pytest.mark.parametrize("name", settings.ABOUT)
 def test_introductions_are_typeset(name):
-    assert "<math" in page.prose(panels.ABOUT[name])
+    assert "<math" in page.prose(settings.ABOUT[name])
 
 
 def test_text_is_escaped_everywhere():

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from minicosm.explorer import panels, spins
+from minicosm.explorer import panels, settings, spins
 
 
-@pytest.mark.parametrize("shape", spins.SHAPES)
+@pytest.mark.parametrize("shape", settings.SHAPES)
 @pytest.mark.parametrize("count", [3, 4, 7])
 def test_couplings_are_symmetric_and_have_one_scale(shape, count):
     J = spins.couplings(shape, count)
@@ -17,7 +17,7 @@ def test_couplings_are_symmetric_and_have_one_scale(shape, count):
 
 
 @hypothesis.given(
-    shape=st.sampled_from(spins.SHAPES),
+    shape=st.sampled_from(settings.SHAPES),
     count=st.integers(3, 5),
     temperature=st.floats(0.5, 3),
     field=st.floats(-0.5, 0.5),
@@ -73,6 +73,6 @@ def test_a_block_of_more_spins_than_there_are_is_a_sentence():
 
 @pytest.mark.parametrize("temperature", [0.2, 3.0])
 def test_the_panel_at_both_ends_of_its_temperatures(temperature):
-    for shape in spins.SHAPES:
+    for shape in settings.SHAPES:
         shown = panels.ising(shape, 7, temperature, 0.05, 2, 0, 60)
         assert shown.count("<figure") == 2 and "alert" not in shown

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from minicosm.explorer import panels, tree_walk
+from minicosm.explorer import panels, settings, tree_walk
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def test_moves_lead_to_neighbours():
 
 def test_the_walk_stays_or_goes_along_an_edge(walked):
     tree, path = walked.tree, walked.path
-    assert path[0] == 0 and len(path) == tree_walk.STEPS + 1
+    assert path[0] == 0 and len(path) == settings.WALK_STEPS + 1
     for now, after in pairwise(path):
         assert now == after or tree.parent[now] == after or tree.parent[after] == now
     assert 0.3 < np.mean(path[1:] == path[:-1]) < 0.7  # it is lazy

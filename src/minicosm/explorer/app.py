@@ -10,7 +10,7 @@ app = marimo.App(width="medium", app_title="minicosm explorer", css_file="explor
 with app.setup:
     import marimo as mo
 
-    from minicosm.explorer import markov, panels, spins, tree_walk
+    from minicosm.explorer import markov, panels, settings
     from minicosm.explorer.page import prose
 
 
@@ -30,7 +30,7 @@ def _(TABS, tab):
 
 @app.cell
 def _():
-    _first = panels.WORLD
+    _first = settings.WORLD
     _names = {key: name for name, key in markov.KINDS.items()}
     kind = mo.ui.dropdown(markov.KINDS, value=_names[_first["kind"]], label="World")
     hidden = mo.ui.slider(2, 8, value=_first["hidden"], label="States", show_value=True)
@@ -64,7 +64,7 @@ def _(hidden, kind, seed, sparse, temperature, vocab):
 def _(chosen, hidden, kind, refused, seed, sparse, temperature, vocab):
     mo.stop(chosen != "markov")
     mo.vstack([
-        mo.Html(prose(panels.ABOUT["markov"])),
+        mo.Html(prose(settings.ABOUT["markov"])),
         mo.hstack([kind, hidden, vocab, seed, temperature, sparse], wrap=True, justify="start"),
         mo.Html(refused),
     ])  # fmt: skip
@@ -90,7 +90,7 @@ def _(A, W, chosen, mu, p0, refused):
 
 @app.cell
 def _():
-    _first = panels.BRACKETS
+    _first = settings.BRACKETS
     text = mo.ui.text(_first["text"], label="Brackets", full_width=True, debounce=False)
     attention_seed = mo.ui.slider(0, 9, value=_first["seed"], label="Balanced attention, draw",
                                   show_value=True)  # fmt: skip
@@ -101,7 +101,7 @@ def _():
 def _(attention_seed, chosen, text):
     mo.stop(chosen != "brackets")
     mo.vstack([
-        mo.Html(prose(panels.ABOUT["brackets"])),
+        mo.Html(prose(settings.ABOUT["brackets"])),
         text, attention_seed,
     ])  # fmt: skip
 
@@ -114,13 +114,13 @@ def _(attention_seed, chosen, text):
 
 @app.cell
 def _():
-    _first = panels.TREE
-    bits = mo.ui.slider(*tree_walk.BITS, value=_first["bits"], label="Bits", show_value=True)
+    _first = settings.TREE
+    bits = mo.ui.slider(2, settings.MOST_BITS, value=_first["bits"], label="Bits", show_value=True)
     noise = mo.ui.slider(0, 2, 0.1, value=_first["noise"], label="Error of the verifier",
                          show_value=True)  # fmt: skip
     tree_seed = mo.ui.number(0, 9999, value=_first["seed"], label="World")
     walk_seed = mo.ui.number(0, 9999, value=_first["walk_seed"], label="Walk")
-    walk_step = mo.ui.slider(0, tree_walk.STEPS, value=_first["step"], label="Step",
+    walk_step = mo.ui.slider(0, settings.WALK_STEPS, value=_first["step"], label="Step",
                              show_value=True, full_width=True)  # fmt: skip
     return bits, noise, tree_seed, walk_seed, walk_step
 
@@ -129,7 +129,7 @@ def _():
 def _(bits, chosen, noise, tree_seed, walk_seed, walk_step):
     mo.stop(chosen != "tree")
     mo.vstack([
-        mo.Html(prose(panels.ABOUT["tree"])),
+        mo.Html(prose(settings.ABOUT["tree"])),
         mo.hstack([bits, noise, tree_seed, walk_seed], wrap=True, justify="start"),
         walk_step,
     ])  # fmt: skip
@@ -144,15 +144,17 @@ def _(bits, chosen, noise, tree_seed, walk_seed, walk_step):
 
 @app.cell
 def _():
-    _first = panels.SPINS
-    shape = mo.ui.dropdown(spins.SHAPES, value=_first["shape"], label="Neighbours")
-    count = mo.ui.slider(*spins.SPINS, value=_first["count"], label="Spins", show_value=True)
+    _first = settings.SPINS
+    shape = mo.ui.dropdown(settings.SHAPES, value=_first["shape"], label="Neighbours")
+    count = mo.ui.slider(
+        3, settings.MOST_SPINS, value=_first["count"], label="Spins", show_value=True
+    )
     heat = mo.ui.slider(0.2, 3, 0.1, value=_first["temperature"], label="Temperature",
                         show_value=True)  # fmt: skip
     field = mo.ui.slider(-0.5, 0.5, 0.05, value=_first["field"], label="Field", show_value=True)
-    block = mo.ui.slider(1, spins.SPINS[1], value=_first["k"], label="Block", show_value=True)
+    block = mo.ui.slider(1, settings.MOST_SPINS, value=_first["k"], label="Block", show_value=True)
     run_seed = mo.ui.number(0, 9999, value=_first["seed"], label="Run")
-    spin_step = mo.ui.slider(0, spins.STEPS, value=_first["step"], label="Step", show_value=True,
+    spin_step = mo.ui.slider(0, settings.CHAIN_STEPS, value=_first["step"], label="Step", show_value=True,
                              full_width=True)  # fmt: skip
     return block, count, field, heat, run_seed, shape, spin_step
 
@@ -161,7 +163,7 @@ def _():
 def _(block, chosen, count, field, heat, run_seed, shape, spin_step):
     mo.stop(chosen != "spins")
     mo.vstack([
-        mo.Html(prose(panels.ABOUT["spins"])),
+        mo.Html(prose(settings.ABOUT["spins"])),
         mo.hstack([shape, count, heat, field, block, run_seed], wrap=True, justify="start"),
         spin_step,
     ])  # fmt: skip

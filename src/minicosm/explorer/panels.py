@@ -1,7 +1,8 @@
 """What the explorer shows: from what widgets hold to HTML. Bad input becomes a sentence in place of it.
 
-One panel is computed at a time, in whichever thread: two sessions that first compile the same program
-would compile it twice, and matplotlib's style is not safe between threads.
+A panel imports what it needs when it is first shown. One is computed at a time, in whichever thread: two
+sessions that first compile the same program would compile it twice, and matplotlib's style is not safe
+between threads.
 """
 
 from __future__ import annotations
@@ -9,50 +10,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import brackets as bracket
-from . import markov, page, spins, tree_walk
+from . import markov, page
+from .settings import BRACKETS, CHAIN_STEPS, SPINS, TREE, WORLD
+
+if TYPE_CHECKING:
+    from .spins import Dynamics
+    from .tree_walk import Walked
 
 Panel = Callable[..., str]
 LOCK = threading.RLock()
-
-WORLD: dict[str, Any] = {
-    "kind": "covered", "hidden": 6, "vocab": 4, "seed": 3, "temperature": 0.3, "sparse": True,
-}  # fmt: skip
-BRACKETS: dict[str, Any] = {"text": "([]([()])[]", "seed": 0}
-TREE: dict[str, Any] = {"bits": 4, "noise": 0.8, "seed": 0, "walk_seed": 0, "step": 40}
-SPINS: dict[str, Any] = {
-    "shape": "clique", "count": 6, "temperature": 1.0, "field": 0.05, "k": 2, "seed": 0, "step": 20,
-}  # fmt: skip
-"""What the widgets hold at first."""
-
-
-ABOUT = {
-    "markov": (
-        r"A hidden Markov world: $H_0 \sim p_0$, $H_i \sim A[:, H_{i-1}]$, $X_i \sim W[:, H_i]$. Draw one, "
-        r"or edit its matrices: columns sum to one. The task is to tell $1(\mu \cdot P[H_0 \mid x] \ge 0)$ "
-        r"from what the exact model puts out; Theorem 3.3 constructs a linear head, Theorem 3.6 a prompt "
-        r"and a head."
-    ),
-    "brackets": (
-        r"Brackets `( ) [ ]`, at most four open at once: one opens, or the last open one is closed, each "
-        r"with probability $1/2$. Theorem 2.2.1 constructs an exact model around any attention that is "
-        r"balanced; the two trained ones (3000 steps each, shipped with the package) have one such layer as "
-        r"well. A map that looks like nothing can be exact."
-    ),
-    "tree": (
-        r"VGB is a lazy walk on the tree of prefixes: from $u$ it goes up with weight $V(u)$ and down to "
-        r"$ua$ with weight $\pi(a \mid u) V(ua)$. If the values of leaves are exact, its law given a leaf "
-        r"becomes the wanted one, however wrong the verifier is on the way. Value guidance without a way "
-        r"back keeps the verifier's errors."
-    ),
-    "spins": (
-        r"An Ising model: $p(x) \propto \exp((h \sum_i x_i + \sum_{i<j} J_{ij} x_i x_j) / T)$. Block "
-        r"dynamics draws $k$ spins anew given the others, and its law becomes $p$. To draw all spins at "
-        r"once, each given the old others, ends with another law."
-    ),
-}
 
 
 def panel(function: Panel) -> Panel:
@@ -169,6 +137,8 @@ def construction(theorem: Any) -> str:
 @panel
 def brackets(text: str, seed: int) -> str:
     """Laws of the next bracket, and attention maps side by side."""
+    from . import brackets as bracket
+
     tokens = bracket.read_brackets(text)
     found = bracket.readings(tokens, seed)
     columns = ("model", *(f"`{sign}`" for sign in bracket.SIGNS), "off here", "off at most",
@@ -196,13 +166,17 @@ def brackets(text: str, seed: int) -> str:
 
 
 @lru_cache(maxsize=16)
-def walked(bits: int, noise: float, seed: int, walk_seed: int) -> tree_walk.Walked:
+def walked(bits: int, noise: float, seed: int, walk_seed: int) -> Walked:
+    from . import tree_walk
+
     return tree_walk.walk(bits, noise, seed, walk_seed)
 
 
 @panel
 def tree(bits: int, noise: float, seed: int, walk_seed: int, step: int) -> str:
     """The tree with the walk on it, and the laws of strings."""
+    from . import tree_walk
+
     found = walked(bits, noise, seed, walk_seed)
     place = tree_walk.name(found.tree, int(found.path[step]))
     alt = f"The tree of all strings of {bits} bits; after {step} steps the walk is at {place}"
@@ -222,7 +196,9 @@ def tree(bits: int, noise: float, seed: int, walk_seed: int, step: int) -> str:
 
 
 @lru_cache(maxsize=16)
-def moving(shape: str, count: int, temperature: float, field: float, k: int) -> spins.Dynamics:
+def moving(shape: str, count: int, temperature: float, field: float, k: int) -> Dynamics:
+    from . import spins
+
     return spins.dynamics(shape, count, temperature, field, k)
 
 
@@ -231,11 +207,13 @@ def ising(
     shape: str, count: int, temperature: float, field: float, k: int, seed: int, step: int
 ) -> str:
     """Two chains to watch, exact mixing numbers, distances by step."""
+    from . import spins
+
     found = moving(shape, count, temperature, field, k)
     chains = "".join(
         page.shades(
             spins.chain(P, seed, count).T.astype(float), f"Spins over time: {name}",
-            rows=[""] * count, columns=[str(t) if t % 10 == 0 else "" for t in range(spins.STEPS + 1)],
+            rows=[""] * count, columns=[str(t) if t % 10 == 0 else "" for t in range(CHAIN_STEPS + 1)],
             written=False, pale_after=step,
         )
         for name, P in ((f"blocks of {k}", found.block), ("all in parallel", found.parallel))

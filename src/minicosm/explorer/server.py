@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from minicosm.lab.claims import LabError
 APP = Path(__file__).parent / "app.py"
 HOST = "127.0.0.1"
 GRACE = 1  # second that open pages have once the server is told to stop
+AFTER = 3.0  # seconds in which the first page has the processor to itself
 
 
 def check_installed() -> None:
@@ -73,4 +75,6 @@ def serve(
 def _warm() -> None:
     from .panels import warm
 
-    warm()
+    warm("markov")
+    time.sleep(AFTER)
+    warm("brackets", "tree", "spins")

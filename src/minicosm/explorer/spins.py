@@ -10,14 +10,14 @@ from minicosm.theory.parallel.kernels import evolve, independent_parallel, k_gib
 from minicosm.theory.parallel.mixing import poincare, total_variation
 from minicosm.worlds import Ising, Joint
 
+from .settings import CHAIN_STEPS, SHAPES
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SPINS, STEPS = (3, 7), 60
 NEVER = 2**40  # steps after which a chain counts as never mixed
 NEAR = 0.25
 """The total variation at which a chain counts as mixed, from its worst start."""
-SHAPES = ("clique", "ring", "two cliques")
 
 Kernel = Float[np.ndarray, "states states"]
 
@@ -62,7 +62,7 @@ def dynamics(shape: str, spins: int, temperature: float, field: float, k: int) -
 
 
 def distances(
-    P: Kernel, law: Float[np.ndarray, " states"], steps: int = STEPS
+    P: Kernel, law: Float[np.ndarray, " states"], steps: int = CHAIN_STEPS
 ) -> Float[np.ndarray, " times"]:
     """Total variation from `law` after 0..steps steps, from all spins down."""
     return total_variation(evolve(P, np.eye(len(P))[0], steps), law)
@@ -106,7 +106,7 @@ def _steps(count: int | None) -> str | int:
     return f"more than {NEVER:.0e}" if count is None else count
 
 
-def chain(P: Kernel, seed: int, spins: int, steps: int = STEPS) -> Int[np.ndarray, "times N"]:
+def chain(P: Kernel, seed: int, spins: int, steps: int = CHAIN_STEPS) -> Int[np.ndarray, "times N"]:
     """One run from all spins down: tokens after 0..steps steps."""
     uniform = np.random.default_rng(seed).random(steps)
     sums = np.cumsum(P, axis=1)
@@ -134,7 +134,9 @@ def picture_of_distances(found: Dynamics, step: int) -> "Figure":
     bias = float(total_variation(stationary(found.parallel), found.law))
     ax.axhline(bias, color=ORANGE, ls="--", lw=1.2, label="in parallel, for ever")
     ax.axvline(step, color=PURPLE, lw=1.2)
-    ax.set(ylim=(0, 1.02), xlim=(0, STEPS), xlabel="steps", ylabel="total variation from the law")
+    ax.set(
+        ylim=(0, 1.02), xlim=(0, CHAIN_STEPS), xlabel="steps", ylabel="total variation from the law"
+    )
     ax.legend(ncols=2, loc="upper right")
     return fig
 

@@ -16,15 +16,16 @@ from minicosm.theory.guided import PrefixTree
 from minicosm.theory.guided.distances import tv
 from minicosm.worlds import noisy_table, random_tree
 
+from .settings import WALK_STEPS
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BITS, STEPS = (2, 5), 300
 LEAF_COLOURS = {"wanted": GREY, "guided": ORANGE, "first leaf": GREEN, "now": BLUE}
 
 
 class Walked(NamedTuple):
-    """A tree, the nodes of a walk on it after 0..STEPS lazy steps, numbered as in `PrefixTree`, and how
+    """A tree, the nodes of a walk on it after 0..WALK_STEPS lazy steps, numbered as in `PrefixTree`, and how
     far the law of the walk, given a leaf, is from the wanted one after as many."""
 
     tree: PrefixTree
@@ -38,17 +39,17 @@ def walk(bits: int, noise: float, seed: int, walk_seed: int = 0) -> Walked:
     world_key, table_key = jax.random.split(jax.random.key(seed))
     world = random_tree(world_key, 2, bits)
     table = noisy_table(world, table_key, sigma=noise)
-    settings = VGB(output="last", steps=STEPS, rerun=False, record=STEPS)
+    settings = VGB(output="last", steps=WALK_STEPS, rerun=False, record=WALK_STEPS)
     trace = sample(
         settings, world, world.verifier(table), np.zeros((1, 0), int), jax.random.key(walk_seed),
-        length=bits, chunk=1, segment=STEPS,
+        length=bits, chunk=1, segment=WALK_STEPS,
     )  # fmt: skip
     assert trace.path is not None  # it was asked for
     tree = PrefixTree(world, table)
     return Walked(tree, nodes_of(trace.path[0]), distances(tree))
 
 
-def distances(tree: PrefixTree, steps: int = STEPS) -> Float[np.ndarray, " times"]:
+def distances(tree: PrefixTree, steps: int = WALK_STEPS) -> Float[np.ndarray, " times"]:
     """Total variation of the walk's law, given a leaf, from the wanted one after 0..steps steps; NaN as
     long as it can be at no leaf."""
     P, leaf = tree.kernel(), tree.level[tree.alive] == tree.horizon
@@ -177,7 +178,7 @@ def picture_of_distance(walked: Walked, step: int) -> "Figure":
     ax.axvline(step, color=PURPLE, lw=1.2)
     ax.set(
         ylim=(0, 1.3 * ax.get_ylim()[1]),
-        xlim=(0, STEPS),
+        xlim=(0, WALK_STEPS),
         xlabel="steps",
         ylabel="total variation from wanted",
     )
