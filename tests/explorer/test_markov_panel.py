@@ -142,3 +142,11 @@ def test_equal_laws_make_every_label_alike():
     (head,) = markov.scores(world, task, applied)
     assert not applied[0].applies and not len(head.exact)  # every exact score is zero
     assert "does not apply" in panels.theorems(GOOD, GOOD, "1/4 3/4", "1 -1")
+
+
+def test_a_sequence_is_drawn_that_the_world_can_have():
+    world, _ = markov.draw_world("independent", 4, 6, 0)
+    for seed in range(10):
+        tokens, seen = markov.read_tokens(markov.sampled_text(world, seed), world)
+        assert seen.tolist() == [True, True, False] + [True] * 5
+        assert np.isfinite(markov.answers(world, tokens, seen).log_prob)

@@ -31,6 +31,7 @@ def changed(name):
         panels.ising(**settings.SPINS | {"temperature": 0.6, "k": 3})
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize("name", settings.ABOUT)
 def test_a_panel_takes_less_than_half_a_second_of_the_processor(warm, name):
     """The least of three, because other work on the machine makes it slower, never faster."""

@@ -62,4 +62,4 @@ def test_without_errors_guidance_is_exact():
 def test_the_panel_says_where_the_walk_is(walked):
     place = tree_walk.name(walked.tree, int(walked.path[17]))
     shown = panels.tree(3, 0.8, 1, 2, 17)
-    assert f"after 17 steps the walk is at {place}" in shown and shown.count("<figure") == 3
+    assert f"after 17 steps the walk is at {place}" in shown and shown.count("<figure") == 2

@@ -181,8 +181,13 @@ def read_tokens(text: str, world: HMM) -> tuple[Int[np.ndarray, " T"], Bool[np.n
 
 
 def sampled_text(world: HMM, seed: int, length: int = 8) -> str:
-    """A sequence of the world, as it is typed; its third token is not seen."""
-    words = np.asarray(world.sample(jax.random.key(seed), length).tokens).astype(str)
+    """A sequence of the world, as it is typed; its third token is not seen. Nothing is compiled for it."""
+    rng = np.random.default_rng(seed)
+    A, W = np.asarray(world.A), np.asarray(world.W)
+    state, words = rng.choice(world.hidden, p=np.asarray(world.p0)), []
+    for _ in range(length):
+        state = rng.choice(world.hidden, p=A[:, state])
+        words.append(str(rng.choice(world.vocab, p=W[:, state])))
     words[2] = "?"
     return " ".join(words)
 

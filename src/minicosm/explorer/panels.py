@@ -8,9 +8,12 @@ between threads.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from . import markov, page
 from .settings import BRACKETS, CHAIN_STEPS, SPINS, TREE, WORLD
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 Panel = Callable[..., str]
 LOCK = threading.RLock()
+PAUSE = 0.05  # seconds in which a page that waits for the lock gets it
 
 
 def panel(function: Panel) -> Panel:
@@ -181,15 +185,19 @@ def tree(bits: int, noise: float, seed: int, walk_seed: int, step: int) -> str:
     place = tree_walk.name(found.tree, int(found.path[step]))
     alt = f"The tree of all strings of {bits} bits; after {step} steps the walk is at {place}"
     drawn = page.picture("tree", alt, tree_walk.picture_of_tree, found, step)
-    laws = page.picture(
-        "leaves", "Laws of complete strings", tree_walk.picture_of_laws, found.tree, step
-    )
+    laws = tree_walk.laws(found.tree, step)
+    leaves = range(found.tree.leaves.start, found.tree.leaves.stop)
+    shades = page.shades(
+        np.stack(list(laws.values())), "Laws of complete strings",
+        rows=[tree_walk.NAMES[key] for key in laws],
+        columns=[tree_walk.name(found.tree, leaf) for leaf in leaves],
+    )  # fmt: skip
     curve = page.picture(
         "distance", "Total variation from the wanted law by the number of steps",
         tree_walk.picture_of_distance, found, step,
     )  # fmt: skip
     columns = ("law of strings", "total variation from wanted", "cost")
-    return drawn + laws + page.table(columns, tree_walk.numbers(found.tree, step)) + curve
+    return drawn + shades + page.table(columns, tree_walk.numbers(found.tree, step)) + curve
 
 
 # -- spins --------------------------------------------------------------------------------------------
@@ -240,10 +248,13 @@ def warm(*names: str) -> None:
             texts, _ = texts_of_world(**WORLD)
             matrices = texts["A"], texts["W"], texts["p0"]
             answers(*matrices, texts["tokens"])
+            time.sleep(PAUSE)
             theorems(*matrices, texts["mu"])
         elif name == "brackets":
             brackets(**BRACKETS)
+            time.sleep(PAUSE)
         elif name == "tree":
             tree(**TREE)
+            time.sleep(PAUSE)
         else:
             ising(**SPINS)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from minicosm.decoding import VGB, sample
-from minicosm.lab.figures import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, figure
+from minicosm.lab.figures import BLUE, GREEN, INK, ORANGE, PURPLE, figure
 from minicosm.theory.guided import PrefixTree
 from minicosm.theory.guided.distances import tv
 from minicosm.worlds import noisy_table, random_tree
@@ -21,7 +21,9 @@ from .settings import WALK_STEPS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LEAF_COLOURS = {"wanted": GREY, "guided": ORANGE, "first leaf": GREEN, "now": BLUE}
+NAMES = {
+    "wanted": "wanted", "guided": "value-guided", "first leaf": "first leaf", "now": "walk now",
+}  # fmt: skip
 
 
 class Walked(NamedTuple):
@@ -148,23 +150,6 @@ def picture_of_tree(walked: Walked, step: int) -> "Figure":
     return fig
 
 
-def picture_of_laws(tree: PrefixTree, step: int) -> "Figure":
-    """Laws of complete strings as bars."""
-    found = laws(tree, step)
-    fig = figure(8.6, 2.7)
-    ax = fig.subplots()
-    leaves = len(found["wanted"])
-    width = 0.84 / len(found)
-    for i, (key, law) in enumerate(found.items()):
-        at = np.arange(leaves) + (i - (len(found) - 1) / 2) * width
-        ax.bar(at, law, width, color=LEAF_COLOURS[key], label=_LABELS[key])
-    words = [name(tree, tree.leaves.start + i) for i in range(leaves)]
-    ax.set_xticks(range(leaves), words, rotation=90 if leaves > 16 else 0, size=8)
-    ax.set(ylabel="probability", title="complete strings")
-    ax.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.16 if leaves <= 16 else -0.24))
-    return fig
-
-
 def picture_of_distance(walked: Walked, step: int) -> "Figure":
     """Total variation from the wanted law by the number of steps, and where the walk is now."""
     tree, wanted = walked.tree, walked.tree.target()
@@ -184,8 +169,3 @@ def picture_of_distance(walked: Walked, step: int) -> "Figure":
     )
     ax.legend(ncols=3, loc="upper right")
     return fig
-
-
-_LABELS = {
-    "wanted": "wanted", "guided": "value-guided", "first leaf": "first leaf", "now": "walk now",
-}  # fmt: skip
