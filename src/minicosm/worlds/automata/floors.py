@@ -5,13 +5,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..arrays import AnyArray
+
 MOST_NUMBERS = 2**24  # of the table of words, times states
 
 
 def chains(
-    delta: Int[np.ndarray, "vocab states"],
+    delta: Int[AnyArray, "vocab states"],
     start: Any,
-    law: Float[np.ndarray, "modes vocab states"],
+    law: Float[AnyArray, "modes vocab states"],
     length: int,
 ) -> Float[np.ndarray, "rows modes states"]:
     """`[t, k, q] = P(q_t = q | mode k)` for t = 0..length."""
@@ -27,7 +29,7 @@ def chains(
 
 
 def _labelled(
-    law: Float[np.ndarray, "*batch states"], observation: Int[np.ndarray, " states"]
+    law: Float[np.ndarray, "*batch states"], observation: Int[AnyArray, " states"]
 ) -> Float[np.ndarray, "*batch labels"]:
     """The law of the label."""
     labels = int(np.max(observation)) + 1
@@ -38,7 +40,7 @@ def _labelled(
 
 
 def position_accuracy(
-    joint: Float[np.ndarray, "rows modes states"], observation: Int[np.ndarray, " states"]
+    joint: Float[np.ndarray, "rows modes states"], observation: Int[AnyArray, " states"]
 ) -> float:
     """`mean_t max_y P(y_t = y)` over t = 1..T, from the laws of mode and state."""
     return float(_labelled(joint[1:].sum(axis=1), observation).max(axis=-1).mean())
@@ -46,16 +48,16 @@ def position_accuracy(
 
 def window_accuracy(
     joint: Float[np.ndarray, "rows modes states"],
-    delta: Int[np.ndarray, "vocab states"],
-    law: Float[np.ndarray, "modes vocab states"],
-    observation: Int[np.ndarray, " states"],
+    delta: Int[AnyArray, "vocab states"],
+    law: Float[AnyArray, "modes vocab states"],
+    observation: Int[AnyArray, " states"],
     w: int,
 ) -> float:
     """`mean_t sum_u max_y P(last w symbols = u, y_t = y)`; while t <= w every symbol is known, and so is
     the state."""
     length = len(joint) - 1
     w = min(w, length)
-    ends, chances = words(np.asarray(delta), np.asarray(law, np.float64), w)
+    ends, chances = words(delta, np.asarray(law, np.float64), w)
     labels = np.asarray(observation)[ends]  # [word, state before]: the label after the word
     right = float(w)
     for t in range(w + 1, length + 1):
@@ -63,14 +65,15 @@ def window_accuracy(
         found = np.zeros((len(ends), int(np.max(observation)) + 1))
         np.add.at(found, (np.arange(len(ends))[:, None], labels), weights)
         right += found.max(axis=1).sum()
-    return right / length
+    return float(right / length)
 
 
 def words(
-    delta: Int[np.ndarray, "vocab states"], law: Float[np.ndarray, "modes vocab states"], w: int
+    delta: Int[AnyArray, "vocab states"], law: Float[np.ndarray, "modes vocab states"], w: int
 ) -> tuple[Int[np.ndarray, "words states"], Float[np.ndarray, "words modes states"]]:
     """The words of w symbols: where each leads from every state, and its probability given mode and
     state. If symbols are independent of modes and states, words that lead alike are put together."""
+    delta = np.asarray(delta)
     modes, _, states = law.shape
     alike = bool((law == law[:1, :, :1]).all())
     ends = np.arange(states)[None]

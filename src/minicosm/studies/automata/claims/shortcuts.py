@@ -1,4 +1,4 @@
-"""Every automaton in logarithmic depth, and counters and memories in one layer: Sections 3.4.1 and 3.4.4.2."""
+"""Every automaton in logarithmic depth; counters and memories in one layer: Sections 3.4.1, 3.4.4.2."""
 
 from ..study import STUDY
 
