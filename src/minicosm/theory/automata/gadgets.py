@@ -52,9 +52,9 @@ def lookup(
 ) -> MLP:
     """Lemma 11: `values[j]` wherever the input is within `gap / 4` of `points[j]` in every coordinate.
 
-    Indicators of the values that occur in each coordinate, then one unit for every point,
-    `relu(sum of its indicators - (d_in - 1))`. Points have to be `gap` apart in the largest coordinate only: where
-    two values of one coordinate are closer, both indicators may be on, but some other coordinate tells.
+    Indicators of the values that occur in each coordinate, then one unit for every point, `relu(sum of
+    its indicators - (d_in - 1))`. Points have to be `gap` apart in the largest coordinate only: where two
+    values of one coordinate are closer, both indicators may be on, but some other coordinate tells.
     """
     gap = _gap(points, gap)
     columns = [np.unique(points[:, i], return_inverse=True) for i in range(points.shape[1])]
@@ -114,8 +114,9 @@ def look_back(
 ) -> Head:
     """A head that reads from the position whose point on the circle lies `angle` before one's own.
 
-    The dimensions `places` hold the point p_t; scores are `sharpness <p_t, p_i moved on by the angle>`. What
-    the dimensions `reads` hold there is added to `writes`. Matrices have `k` columns (default: as many as needed).
+    The dimensions `places` hold the point p_t; scores are `sharpness <p_t, p_i moved on by the angle>`.
+    What the dimensions `reads` hold there is added to `writes`. Matrices have `k` columns (default: as many
+    as needed).
     """
     places, reads, writes = np.asarray(places), np.asarray(reads), np.asarray(writes)
     k = max(2, len(reads)) if k is None else k

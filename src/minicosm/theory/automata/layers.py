@@ -145,6 +145,16 @@ class Layer(NamedTuple):
         return len(self.attention_keep)
 
     @property
+    def changed(self) -> Bool[np.ndarray, " d"]:
+        """Dimensions that may come out otherwise than they went in."""
+        changed = ~(self.attention_keep & self.mlp_keep)
+        for head in self.heads:
+            changed = changed | head.W_C.any(axis=0)
+        for m in self.maps:
+            changed[m.writes] = True
+        return changed
+
+    @property
     def mlp_widths(self) -> tuple[int, ...]:
         """Hidden units of all maps together; a shorter MLP is carried through the layers it lacks."""
         mlps = [m.widths for m in self.maps if isinstance(m, MLP)]
@@ -185,13 +195,24 @@ def identity_layer(width: int) -> Layer:
 
 
 def beside(layers: Sequence[Layer], places: Sequence[Int[np.ndarray, " _"]], width: int) -> Layer:
-    """One layer that does what each of these does on its own dimensions `places[i]`, which do not overlap;
-    all other dimensions of the workspace stay."""
+    """One layer that does what each of these does on the dimensions `places[i]`; all others stay.
+
+    Layers may share dimensions that none of them changes, as positions. What one changes no other may change
+    or look at after attention.
+    """
     placed = [layer.placed(dims, width) for layer, dims in zip(layers, places, strict=True)]
-    used = np.concatenate([np.asarray(dims) for dims in places])
-    if len(set(used.tolist())) != len(used):
+    changed = np.stack([layer.changed for layer in placed])
+    seen = np.zeros_like(changed)
+    for i, layer in enumerate(placed):
+        for m in layer.maps:
+            seen[i, m.reads] = True
+    clash = np.flatnonzero(
+        (changed.sum(axis=0) > 1) | (changed & (seen.sum(axis=0) - seen > 0)).any(axis=0)
+    )
+    if len(clash):
         raise ValueError(
-            "places overlap; layers that stand side by side need dimensions of their own"
+            f"places overlap in dimension {clash[0]}, which one of the layers changes; side by side each "
+            "needs dimensions of its own"
         )
     return Layer(
         tuple(head for layer in placed for head in layer.heads),

@@ -13,11 +13,11 @@ A `Network` is made for one `length` T and reads strings of 1 to T symbols, one 
 
 How to build one:
 
-- Workspace: rows of d numbers. `encoder` has a row for every symbol, `pads` one for each of the p positions that
-  stand before the first symbol, `positions` the p + T rows P that are added to both.
-- Layers are `layers.Layer`s: heads, then maps (`MLP`s of any depth, or `Table`s), and which dimensions keep their
-  value through attention and through the MLP. `layer.placed(dims, width)` moves one into a larger workspace,
-  `layers.beside` puts several side by side into one, `network.then(layers, decoder)` adds more behind.
+- Workspace: rows of d numbers. `encoder` has a row for every symbol, `pads` one for each of the p positions
+  that stand before the first symbol, `positions` the p + T rows P that are added to both.
+- Layers are `layers.Layer`s: heads, then maps (`MLP`s of any depth, or `Table`s), and which dimensions keep
+  their value through attention and through the MLP. `layer.placed(dims, width)` moves one into a larger
+  workspace, `layers.beside` makes several one layer, `network.then(layers, decoder)` adds more after them.
 - The decoder rounds the dimensions `reads` and looks up the row in `codes` (whole numbers; several codes may
   have one label, as when group elements lead to one state). `Decoder.of_scalar` is the usual case.
 - `side_by_side(networks, symbols)` runs networks of one length and as many pads on parts of one input.
@@ -25,7 +25,7 @@ How to build one:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -296,7 +296,7 @@ def side_by_side(
             )
     starts = np.cumsum([0, *(network.width for network in networks)])
     width = int(starts[-1])
-    places = [np.arange(a, b) for a, b in zip(starts, starts[1:], strict=False)]
+    places = [np.arange(a, b) for a, b in pairwise(starts)]
     depth = max(len(network.layers) for network in networks)
     padded = [
         [*network.layers, *[identity_layer(network.width)] * (depth - len(network.layers))]

@@ -11,6 +11,7 @@ The package's layers have MLPs with one hidden layer and residuals for all dimen
 Weights are float64: under `jax.enable_x64(True)` the model computes what the network does.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,7 +174,7 @@ def _deepened(m: MLP, matrices: int) -> MLP:
 def _between(m: MLP) -> int:
     """Dimensions that the stream needs for what passes between two layers of one MLP."""
     widths = m.widths
-    return max((min(a, b) for a, b in zip(widths, widths[1:], strict=False)), default=0)
+    return max((min(a, b) for a, b in pairwise(widths)), default=0)
 
 
 def _stages(layer: Layer, m: MLP, d: int, E: int) -> list[_Stage]:

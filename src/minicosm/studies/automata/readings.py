@@ -1,0 +1,1 @@
+"""Numbers out of results, for claims and figures."""

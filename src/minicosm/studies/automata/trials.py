@@ -1,0 +1,126 @@
+"""Configurations of the exact suites and how large each profile makes them; trainings are in
+`experiment_trials`."""
+
+from dataclasses import dataclass
+
+from minicosm.lab import Trial, sized
+
+# -- gadgets: Lemmas 10 to 14, Proposition 2 -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gadgets:
+    """Random tables for each lookup, and random score vectors."""
+
+    seed: int
+    tables: int
+    scores: int
+
+
+@sized(
+    Gadgets,
+    smoke={"tables": 3, "scores": 50},
+    laptop={"tables": 200, "scores": 2000},
+    paper={"tables": 1000, "scores": 10_000},
+)
+def gadgets(config: Gadgets) -> dict[str, Trial]:
+    from .suites import gadgets
+
+    return {"suite": Trial(gadgets.run, config)}
+
+
+# -- shortcuts: Theorem 10, Lemmas 15 and 16, Definition 3 ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shortcuts:
+    """Random automata beside those of the source, and lengths."""
+
+    seed: int
+    automata: int
+    lengths: tuple[int, ...] = (1, 2, 7, 16, 33, 64)
+
+
+@sized(
+    Shortcuts,
+    smoke={"automata": 3, "lengths": (1, 2, 7)},
+    laptop={"automata": 100},
+    paper={"automata": 500},
+)
+def shortcuts(config: Shortcuts) -> dict[str, Trial]:
+    from .suites import shortcuts
+
+    return {"suite": Trial(shortcuts.run, config)}
+
+
+# -- gridworlds: Algorithm 1, Lemmas 22 and 23, Theorem 12 ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gridworlds:
+    """Random sequences of every gridworld, and lengths."""
+
+    seed: int
+    sequences: int
+    lengths: tuple[int, ...] = (8, 64, 200)
+
+
+@sized(
+    Gridworlds,
+    smoke={"sequences": 10, "lengths": (8,)},
+    laptop={"sequences": 200},
+    paper={"sequences": 2000},
+)
+def gridworlds(config: Gridworlds) -> dict[str, Trial]:
+    from .suites import gridworld
+
+    return {"suite": Trial(gridworld.run, config)}
+
+
+# -- groups: Lemmas 17 to 19, Theorems 14 and 16, Example 7, Barrington's theorem ----------------------
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Random words for each group, composition series drawn for each, and the length of words."""
+
+    seed: int
+    words: int
+    series: int
+    length: int
+
+
+@sized(
+    Groups,
+    smoke={"words": 5, "series": 5, "length": 6},
+    laptop={"words": 200, "series": 200, "length": 32},
+    paper={"words": 1000, "series": 1000, "length": 64},
+)
+def groups(config: Groups) -> dict[str, Trial]:
+    from .suites import groups
+
+    return {"suite": Trial(groups.run, config)}
+
+
+# -- cascades: Lemmas 20 and 21, Theorems 11 and 15, Definition 8 --------------------------------------
+
+
+@dataclass(frozen=True)
+class Cascades:
+    """Random automata, and lengths of the compiled ones."""
+
+    seed: int
+    automata: int
+    lengths: tuple[int, ...] = (8, 16, 32, 64)
+
+
+@sized(
+    Cascades,
+    smoke={"automata": 3, "lengths": (4, 8)},
+    laptop={"automata": 200},
+    paper={"automata": 1000},
+)
+def cascades(config: Cascades) -> dict[str, Trial]:
+    from .suites import cascades
+
+    return {"suite": Trial(cascades.run, config)}
