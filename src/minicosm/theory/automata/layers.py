@@ -36,35 +36,42 @@ class Head(NamedTuple):
         into[np.asarray(dims), np.arange(len(dims))] = 1
         return Head(into @ self.W_Q, into @ self.W_K, into @ self.W_V, self.W_C @ into.T)
 
-    def scores(self, x: Rows) -> Float[np.ndarray, "m T T"]:
-        """Scores before the mask; m is 1 where they are the same for all n sequences, else n.
+    def weights(
+        self, x: Rows, before: Rows | None = None, *, hard: bool = False
+    ) -> Float[np.ndarray, "m T p+T"]:
+        """Causal attention weights: softmax, or, if `hard`, all weight on the highest score (on the latest of
+        equal ones).
 
-        Heads that look at positions only are common, and their softmax is computed once.
+        `before` are rows of the pads, one for all sequences, which stand in front. m is 1 where the weights
+        are the same for all n sequences: heads that look at positions only are common.
         """
         used = self.W_Q.any(axis=1) | self.W_K.any(axis=1)
         rows = x[:, :, used]
         if len(x) > 1 and (rows == rows[:1]).all():
             rows = rows[:1]
-        return (rows @ self.W_Q[used]) @ (rows @ self.W_K[used]).swapaxes(1, 2)
-
-    def weights(self, x: Rows, *, hard: bool) -> Float[np.ndarray, "m T T"]:
-        """Causal attention weights: softmax, or, if `hard`, all weight on the highest score (on the
-        latest of equal ones)."""
-        scores = self.scores(x)
-        length = x.shape[1]
-        past = np.tril(np.ones((length, length), bool))
-        scores[:, ~past] = -np.inf
+        keys = with_pads(None if before is None else before[:, :, used], rows) @ self.W_K[used]
+        scores = (rows @ self.W_Q[used]) @ keys.swapaxes(1, 2)
+        length, places = scores.shape[1:]
+        later = np.triu(np.ones((length, places), bool), places - length + 1)
+        scores[:, later] = -np.inf
         if hard:
-            latest = length - 1 - scores[:, :, ::-1].argmax(axis=2)
-            return np.asarray(latest[:, :, None] == np.arange(length), np.float64)
+            latest = places - 1 - scores[:, :, ::-1].argmax(axis=2)
+            return np.asarray(latest[:, :, None] == np.arange(places), np.float64)
         scores -= scores.max(axis=2, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=2, keepdims=True)
         return scores
 
-    def __call__(self, x: Rows, *, hard: bool) -> Rows:
-        """What the head adds to the rows."""
-        return self.weights(x, hard=hard) @ (x @ self.W_V) @ self.W_C
+    def __call__(self, x: Rows, before: Rows | None = None, *, hard: bool = False) -> Rows:
+        """What the head adds to the rows x."""
+        weights = self.weights(x, before, hard=hard)
+        values = with_pads(None if before is None else before @ self.W_V, x @ self.W_V)
+        if len(weights) == len(x):
+            return weights @ values @ self.W_C
+        n, places, v = values.shape
+        flat = np.ascontiguousarray(values.swapaxes(0, 1)).reshape(places, n * v)
+        mixed = (weights[0] @ flat).reshape(-1, n, v).swapaxes(0, 1)
+        return mixed @ self.W_C
 
 
 class MLP(NamedTuple):
@@ -178,10 +185,11 @@ class Layer(NamedTuple):
             *keeps,
         )
 
-    def __call__(self, x: Rows, *, hard: bool = False) -> Rows:
+    def __call__(self, x: Rows, before: Rows | None = None, *, hard: bool = False) -> Rows:
+        """The rows after the layer; `before` are rows of the pads before it, which x may read."""
         z = np.where(self.attention_keep, x, 0.0)
         for head in self.heads:
-            z += head(x, hard=hard)
+            z += head(x, before, hard=hard)
         columns = np.ascontiguousarray(z.reshape(-1, self.width).T)
         after = np.where(self.mlp_keep[:, None], columns, 0.0)
         for m in self.maps:
@@ -240,6 +248,13 @@ def find_rows(
     where = np.searchsorted(hashes, asked @ factors, sorter=order)
     found = order[np.minimum(where, len(keys) - 1)]
     return np.where((keys[found] == asked).all(axis=1), found, -1)
+
+
+def with_pads(before: Rows | None, rows: Rows) -> Rows:
+    """Rows with those of the pads in front."""
+    if before is None:
+        return rows
+    return np.concatenate([np.broadcast_to(before, (len(rows), *before.shape[1:])), rows], axis=1)
 
 
 def _largest(matrix: csr_array | np.ndarray) -> float:

@@ -7,7 +7,7 @@ it with that of position t - 2^(l-1), so that after it t holds the composition o
 from math import ceil, log, log2, pi
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from scipy.sparse import csr_array
 
 from .gadgets import circle, look_back, lookup, previous_position
@@ -81,9 +81,12 @@ def scan_network(
     """Theorem 10: depth ceil(log2 T), d = 2n + 2, two heads of width n, MLPs of 3 matrices and n^2 + n units.
 
     Positions -(T-1)..T lie on a circle of 2T points; the T that are not positive are pads that hold the
-    function q -> start. Both heads have the scores `gamma <p_t, p_i>` with gamma = sharpness T^2 (ln n + ln T),
+    function q -> start. Both heads have the scores `gamma <p_t, p_i>`, gamma = sharpness T^2 (ln n + ln T),
     the left one with p_i moved on by 2^(l-1) places. The state is read at the coordinate of `read` (default:
     start).
+
+    T need not be a power of two: positions that a look back would not find are pads, whose functions are
+    all the same.
     """
     n, T = max(2, delta.shape[1]), length
     if delta.shape[1] < 2:  # a state that is never reached
@@ -122,7 +125,7 @@ def scan_depth(length: int) -> int:
 
 
 def step_network(delta: Int[np.ndarray, "symbols states"], start: int, length: int) -> Network:
-    """The recurrence itself as T equal layers: each reads the state of the position before and takes one step.
+    """The recurrence itself as T equal layers: each reads the state of the position before and takes a step.
 
     After l layers the states up to position l are right. A pad at position 0 holds the start and stays.
     """

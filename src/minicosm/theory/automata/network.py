@@ -35,7 +35,7 @@ from minicosm.adaptation.checks import as_numbers, check_flag, check_kind, check
 from minicosm.models import Transformer
 
 from ..signatures import checked
-from .layers import Layer, Rows, Table, beside, find_rows, identity_layer
+from .layers import Layer, Rows, Table, beside, find_rows, identity_layer, with_pads
 
 CHUNK = 2**22  # numbers in the largest array of a pass; more sequences are run in several passes
 
@@ -259,12 +259,17 @@ class Network:
         return max(1, CHUNK // (places * max(places, self.width, hidden)))
 
     def _run(self, rows: Int[np.ndarray, "n T"], layers: int) -> Rows:
-        pads = np.broadcast_to(self.pads, (len(rows), *self.pads.shape))
-        x = np.concatenate([pads, self.encoder[rows]], axis=1)
-        x += self.positions[: x.shape[1]]
+        """The workspace after so many layers. What pads hold does not depend on the input, as nobody reads
+        ahead; so it is computed once for all strings."""
+        p = len(self.pads)
+        x = self.encoder[rows] + self.positions[p : p + rows.shape[1]]
+        before = (self.pads + self.positions[:p])[None] if p else None
         for layer in self.layers[:layers]:
-            x = layer(x, hard=self.hard)
-        return x
+            x, before = (
+                layer(x, before, hard=self.hard),
+                None if before is None else layer(before, hard=self.hard),
+            )
+        return with_pads(before, x)
 
 
 @checked()
