@@ -133,10 +133,11 @@ def often_less_rare(results: Results, arm: str) -> np.ndarray:
     """For each member that has learned, the mean accuracy over the cells (position, number of ones) that were
     seen often in training less that over those seen rarely. Cells without a test string do not count."""
     arrays = results[arm].arrays
-    tried, expected = arrays["cells_seen"] > 0, arrays["expected"]
+    seen, expected = arrays["cells_seen"], arrays["expected"]
     cells = arrays["cells"][learned(results, arm)]
-    kinds = [tried & (expected >= OFTEN), tried & (expected < RARE)]
-    if not all(kind.any() for kind in kinds):
+    kinds = [(seen > 0) & (expected >= OFTEN), (seen > 0) & (expected < RARE)]
+    known = np.isfinite(seen).all() and np.isfinite(expected).all()
+    if not known or not all(kind.any() for kind in kinds):
         return np.full(len(cells), np.nan)
     often, rare = (cells[:, kind].mean(axis=1) for kind in kinds)
     return often - rare

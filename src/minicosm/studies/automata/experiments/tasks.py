@@ -1,5 +1,7 @@
 """What is simulated: automata by name, with labels at every position or at some, and scratchpads."""
 
+from functools import lru_cache
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -29,7 +31,10 @@ def automaton(config: Training) -> Semiautomaton:
     if task == ZERO:
         world = automata.cyclic(4)
         return world.observe(automata.is_state(world))
-    return automata.source_tasks()[task]
+    return _source_tasks()[task]
+
+
+_source_tasks = lru_cache(automata.source_tasks)
 
 
 def padded(config: Training, world: Semiautomaton) -> Semiautomaton:
