@@ -32,7 +32,7 @@ def lookup_1d(
 
     `gap` is the least distance of two points unless it is given. Far from all points the output is 0.
     """
-    gap = _gap(points[:, None], gap)
+    gap = least_gap(points[:, None], gap)
     up, bias, indicators = _trapezoids([points], gap)
     return MLP(
         (up, csr_array(values.T @ indicators)),
@@ -56,7 +56,7 @@ def lookup(
     its indicators - (d_in - 1))`. Points have to be `gap` apart in the largest coordinate only: where two
     values of one coordinate are closer, both indicators may be on, but some other coordinate tells.
     """
-    gap = _gap(points, gap)
+    gap = least_gap(points, gap)
     columns = [np.unique(points[:, i], return_inverse=True) for i in range(points.shape[1])]
     up, bias, indicators = _trapezoids([values_i for values_i, _ in columns], gap)
     starts = np.cumsum([0, *(len(values_i) for values_i, _ in columns)])
@@ -142,7 +142,7 @@ def previous_position(
     return look_back(width, places, 2 * np.pi / N, sharpness, reads, writes)
 
 
-def _gap(points: Float[np.ndarray, "n i"], gap: float | None) -> float:
+def least_gap(points: Float[np.ndarray, "n i"], gap: float | None = None) -> float:
     """The least distance of two points in the largest coordinate, or the given one if it is not larger."""
     if len(points) == 1:
         return 1.0 if gap is None else gap

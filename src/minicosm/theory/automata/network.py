@@ -9,7 +9,7 @@ A `Network` is made for one `length` T and reads strings of 1 to T symbols, one 
     network.attention(inputs, layer)   weights of layer 1, 2, ...: (heads, p+T, p+T), or (n, heads, p+T, p+T)
     network.audit()             depth, widths, largest weight; `str` of it is one line
     network.as_transformer()    the same map as a `models.Transformer`; it reads `network.ids(inputs)`
-    network.as_hard()           hard attention in every head
+    network.as_hard(2)          hard attention in layer 2 (without a number: in all)
 
 How to build one:
 
@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.adaptation.checks import as_numbers, check_flag, check_kind, check_reals, check_whole
+from minicosm.adaptation.checks import as_numbers, check_kind, check_reals, check_whole
 from minicosm.models import Transformer
 
 from ..signatures import checked
@@ -105,7 +105,6 @@ class Network:
     positions: Float[np.ndarray, "p+T d"]
     layers: tuple[Layer, ...]
     decoder: Decoder
-    hard: bool = False
 
     def __post_init__(self) -> None:
         encoder = np.asarray(check_reals("encoder", self.encoder, (None, None)), np.float64)
@@ -129,7 +128,6 @@ class Network:
         check_kind("decoder", self.decoder, Decoder)
         if not all(0 <= dim < d for dim in self.decoder.reads.tolist()):
             raise ValueError(f"decoder reads {self.decoder.reads}; dimensions are 0..{d - 1}")
-        check_flag("hard", self.hard)
         for name, value in (("encoder", encoder), ("pads", pads), ("positions", positions)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "layers", tuple(self.layers))
@@ -176,12 +174,21 @@ class Network:
         places = x.shape[1]
         weights = np.zeros((len(x), len(heads), places, places))
         for h, head in enumerate(heads):
-            weights[:, h] = head.weights(x, hard=self.hard)
+            weights[:, h] = head.weights(x)
         return weights if batched else weights[0]
 
-    def as_hard(self) -> "Network":
-        """The same network with hard attention."""
-        return replace(self, hard=True)
+    def as_hard(self, *layers: int) -> "Network":
+        """The same network with hard attention in these layers (1, 2, ...), or in all."""
+        chosen = [check_whole("layers", i, 1, len(self.layers)) for i in layers]
+        return replace(
+            self,
+            layers=tuple(
+                layer._replace(heads=tuple(head._replace(hard=True) for head in layer.heads))
+                if i in chosen or not chosen
+                else layer
+                for i, layer in enumerate(self.layers, 1)
+            ),
+        )
 
     def then(self, layers: Sequence[Layer], decoder: Decoder | None = None) -> "Network":
         """The network with more layers behind its own, and perhaps another decoder."""
@@ -266,8 +273,8 @@ class Network:
         before = (self.pads + self.positions[:p])[None] if p else None
         for layer in self.layers[:layers]:
             x, before = (
-                layer(x, before, hard=self.hard),
-                None if before is None else layer(before, hard=self.hard),
+                layer(x, before),
+                None if before is None else layer(before),
             )
         return with_pads(before, x)
 
@@ -287,12 +294,12 @@ def side_by_side(
             f"symbols has shape {symbols.shape}; it must have one column for each of the "
             f"{len(networks)} networks"
         )
-    shapes = {(network.length, len(network.pads), network.hard) for network in networks}
+    shapes = {(network.length, len(network.pads)) for network in networks}
     if len(shapes) > 1:
         text = ", ".join(str((n.length, len(n.pads))) for n in networks)
         raise ValueError(
-            f"networks have (length, pads) {text}; side by side they need one length, as many pads and "
-            "one kind of attention"
+            f"networks have (length, pads) {text}; side by side they need one length and "
+            "as many pads"
         )
     for i, network in enumerate(networks):
         if symbols[:, i].min() < 0 or symbols[:, i].max() >= network.symbols:
@@ -322,5 +329,4 @@ def side_by_side(
         np.concatenate([network.positions for network in networks], axis=1),
         tuple(beside(layers, places, width) for layers in zip(*padded, strict=True)),
         Decoder(np.concatenate(reads), np.array(codes), np.array(labels), int(np.prod(radices))),
-        networks[0].hard,
     )
