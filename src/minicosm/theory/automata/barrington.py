@@ -8,7 +8,7 @@ network of constant depth that did it for all lengths would evaluate all formula
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,8 @@ from minicosm.worlds import Semiautomaton, automata
 from minicosm.worlds.arrays import check_whole_numbers, short
 
 from ..signatures import checked
+from ..theorem import Theorem
+from .network import Network
 
 Formula = int | tuple
 Permutation = tuple[int, ...]
@@ -122,3 +124,30 @@ def word(program: Sequence[Instruction], inputs: Bool[np.ndarray, " n"]) -> Int[
     check_whole_numbers("the inputs of the program", [i.input for i in program], 0, len(inputs) - 1)
     chosen = [i.true if inputs[i.input] else i.false for i in program]
     return np.array([numbers[p] for p in reversed(chosen)])
+
+
+@checked()
+def barrington_theorem(formula: Any, network: Network | None = None) -> Theorem:
+    """The word of a formula leads to state 1 if it is true and to 0 if it is false, for all values of its
+    inputs, and has at most `4^depth` symbols. With a `network` of the automaton `five_points`, its states are
+    compared, too. The error counts violations."""
+    program = barrington(formula)
+    inputs = 1 + max(instruction.input for instruction in program)
+    rows = np.array(list(product((False, True), repeat=inputs)))
+    wanted = np.array([evaluate(formula, row) for row in rows])
+    words = np.array([word(program, row) for row in rows])
+    ends = np.zeros(len(rows), int)
+    symbols = np.array(list(permutations(range(5))))
+    for column in words.T:
+        ends = symbols[column, ends]
+    wrong = int((ends != wanted).sum())
+    if network is not None:
+        wrong += int((network(words)[:, -1] != wanted).sum())
+    depth = and_depth(formula)
+    return Theorem.identity(
+        "Barrington",
+        wrong + max(0, len(program) - 4**depth),
+        within=0,
+        cases=len(rows),
+        details={"symbols": len(program), "depth": depth, "compiled": network is not None},
+    )

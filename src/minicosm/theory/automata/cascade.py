@@ -277,16 +277,40 @@ def theorem_15(world: Semiautomaton) -> Theorem:
     )
 
 
+@checked()
 def lemma_21(cascade: Cascade, length: int) -> Theorem:
     """A cascade as a network whose wiring reads the states of the position before."""
     length = check_network_length(length)
     return constructed("Lemma 21", (), cascade_network(cascade, length), cascade.world)
 
 
+@checked()
 def lemma_21_as_printed(cascade: Cascade, length: int) -> Theorem:
     """A cascade as a network whose wiring reads the states of its own position."""
     network = cascade_network(cascade, check_network_length(length), printed=True)
     return constructed("Lemma 21 as printed", (), network, cascade.world)
+
+
+@checked()
+def lemma_21_sizes(cascade: Cascade, length: int) -> Theorem:
+    """Of L levels: depth at most `L (largest depth of a part + 1) - 1`; d at most the sum of `2 rep_dim + 6`
+    over parts, and three more (the symbol and two for the head that looks back); heads at most those of all
+    parts, one more for each than its group has."""
+    network = lemma_21(cascade, length).construction
+    parts = [ResetPart.of(world, length, SHARED) for world in cascade.parts]
+    depth = max((part.simulation.depth + 2 for part in parts), default=0)
+    heads = [
+        1 + max((len(layer.heads) for layer in part.simulation.layers), default=0) for part in parts
+    ]
+    return sizes_within(
+        "Lemma 21, sizes",
+        network,
+        {
+            "depth": max(max(cascade.levels, default=0) * (depth + 1) - 1, 0),
+            "width": (sum(part.width + SHARED for part in parts) or SHARED) + 3,
+            "heads": sum(heads),
+        },
+    )
 
 
 @checked()

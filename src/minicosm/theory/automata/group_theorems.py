@@ -59,6 +59,19 @@ def lemma_17(factors: Sequence[Group], length: int) -> Theorem:
     return constructed("Lemma 17", conditions, network, Semiautomaton(table, name=name))
 
 
+@checked()
+def lemma_17_sizes(factors: Sequence[Group], length: int) -> Theorem:
+    """Depth and width of heads are the largest of the factors', all else is at most their sum."""
+    network = lemma_17(factors, length).construction
+    audits = [_simulated(G, length).network().audit() for G in factors]
+    claimed = {name: max(getattr(a, name) for a in audits) for name in ("depth", "head_width")}
+    claimed |= {
+        name: sum(getattr(a, name) for a in audits) for name in ("width", "heads", "mlp_width")
+    }
+    claimed |= {"largest_weight": max(a.largest_weight for a in audits)}
+    return sizes_within("Lemma 17, sizes", network, claimed)
+
+
 def _simulated(G: Group, length: int) -> Simulation:
     """A cyclic group by one counter, another one by its composition series."""
     for number in range(G.order):

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 
 from minicosm.worlds import Semiautomaton
 
+from ..signatures import checked
 from ..theorem import Condition, Theorem
 from .counters import countdown, latest_write
 from .gadgets import Dims, lookup, lookup_1d
@@ -30,6 +31,7 @@ PAD, COUNTDOWN, PLACE, ONE = range(4)
 SHARED = 4
 
 
+@checked()
 def permutation_group(world: Semiautomaton) -> Group:
     """The group that the symbols that are bijections generate (Definition 7)."""
     delta = np.asarray(world.delta)
@@ -185,6 +187,7 @@ def reset_network(world: Semiautomaton, length: int) -> Network:
 # -- statements --------------------------------------------------------------------------------------
 
 
+@checked()
 def lemma_20(world: Semiautomaton, length: int) -> Theorem:
     """A permutation-reset automaton with a solvable group in constant depth."""
     length = check_network_length(length)
@@ -194,12 +197,14 @@ def lemma_20(world: Semiautomaton, length: int) -> Theorem:
     return constructed("Lemma 20", conditions, network, world)
 
 
+@checked()
 def lemma_20_sizes(world: Semiautomaton, length: int) -> Theorem:
     """Depth at most `3 log2 |G| + 2`, `d = 2 rep_dim + 6 <= 2|G| + 4`, heads at most `2|G| + 1`, of width at
     most `|G| + 2`, MLP width at most `20 n T |G| + 4|Q| + |G|^2 |Q|`."""
     return _lemma_20_sizes("Lemma 20, sizes", world, length, printed=False)
 
 
+@checked()
 def lemma_20_size_as_printed(world: Semiautomaton, length: int) -> Theorem:
     """As printed: `d <= |G| + |Q| + 4` and heads of width at most `|Q| + 3`."""
     return _lemma_20_sizes("Lemma 20, sizes as printed", world, length, printed=True)
