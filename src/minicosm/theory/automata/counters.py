@@ -40,7 +40,7 @@ def counter_layer(modulus: int, length: int, start: int = 0) -> Layer:
     return Layer((head,), (table,), keep, keep)
 
 
-def countdown(length: int) -> Float[np.ndarray, " length+1"]:
+def countdown(length: int) -> Float[np.ndarray, " rows"]:
     """`ln(2T - t)` for t = 1..T, after 0 for the pad at position 0."""
     return np.concatenate([[0.0], np.log(2.0 * length - np.arange(1, length + 1))])
 

@@ -161,7 +161,7 @@ def proposition_2_constant(count: int) -> Theorem:
 def _table(
     name: str,
     built: MLP,
-    asked: Float[np.ndarray, "i n*shifts"],
+    asked: Float[np.ndarray, "i asked"],
     values: Float[np.ndarray, "n o"],
     shifts: int,
 ) -> Theorem:

@@ -19,6 +19,8 @@ from scipy.sparse import csr_array
 from ..signatures import checked
 
 Rows = Float[np.ndarray, "n T d"]
+Pads = Float[np.ndarray, "1 p d"]
+"""Rows of the pads, which stand before the strings and are the same for all of them."""
 
 
 @checked()
@@ -39,7 +41,7 @@ class Head(NamedTuple):
         read = (into @ self.W_Q, into @ self.W_K, into @ self.W_V)
         return Head(*read, self.W_C @ into.T, self.hard)
 
-    def weights(self, x: Rows, before: Rows | None = None) -> Float[np.ndarray, "m T p+T"]:
+    def weights(self, x: Rows, before: Pads | None = None) -> Float[np.ndarray, "m T places"]:
         """Causal attention weights.
 
         `before` are rows of the pads, one for all sequences, which stand in front. m is 1 where the weights
@@ -62,7 +64,7 @@ class Head(NamedTuple):
         scores /= scores.sum(axis=2, keepdims=True)
         return scores
 
-    def __call__(self, x: Rows, before: Rows | None = None) -> Rows:
+    def __call__(self, x: Rows, before: Pads | None = None) -> Rows:
         """What the head adds to the rows x."""
         weights = self.weights(x, before)
         values = with_pads(None if before is None else before @ self.W_V, x @ self.W_V)
@@ -185,7 +187,7 @@ class Layer(NamedTuple):
             *keeps,
         )
 
-    def __call__(self, x: Rows, before: Rows | None = None) -> Rows:
+    def __call__(self, x: Rows, before: Pads | None = None) -> Rows:
         """The rows after the layer; `before` are rows of the pads before it, which x may read."""
         z = np.where(self.attention_keep, x, 0.0)
         for head in self.heads:
@@ -250,7 +252,7 @@ def find_rows(
     return np.where((keys[found] == asked).all(axis=1), found, -1)
 
 
-def with_pads(before: Rows | None, rows: Rows) -> Rows:
+def with_pads(before: Pads | None, rows: Rows) -> Float[np.ndarray, "n places d"]:
     """Rows with those of the pads in front."""
     if before is None:
         return rows

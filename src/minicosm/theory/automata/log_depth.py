@@ -245,8 +245,7 @@ def theorem_10_readout_as_printed(
     """The state may be read from the coordinate `(q, R)` of an arbitrary q. The error counts states that some
     coordinate has wrong."""
     network = theorem_10(world, length).construction
-    check_whole("count", count, 1)
-    inputs = strings(world, length, count, check_whole("seed", seed))
+    inputs = strings(world, length, count, seed)
     exact = exact_states(world, inputs)
     places = network.width // 2 - 1 + np.arange(world.states)
     every = Decoder(
@@ -276,7 +275,7 @@ def theorem_10_sharpness(
     delta, start = automaton(world)
     check_network_length(length)
     check_flag("hats", hats)
-    inputs = strings(world, length, check_whole("count", count, 1), check_whole("seed", seed))
+    inputs = strings(world, length, count, seed)
 
     def run(factor: float) -> Theorem:
         network = scan_network(delta, start, length, sharpness=factor, hats=hats)

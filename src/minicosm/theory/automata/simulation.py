@@ -8,13 +8,13 @@ from jaxtyping import Int
 
 from minicosm.adaptation.checks import as_numbers, check_kind, check_whole
 from minicosm.worlds import Semiautomaton
-from minicosm.worlds.arrays import check_size
 
 from ..certify import all_sequences
 from ..theorem import IDENTITY, Condition, Theorem
 from .network import Network
 
 EXHAUSTIVE = 100_000  # all strings are run if there are so many or fewer
+MOST_STRINGS = 2**20
 MOST_LENGTH = 4096  # of a compiled network
 MOST_STATES = 1024  # of a network whose MLPs have a unit for every pair of states
 
@@ -49,6 +49,10 @@ def strings(
 ) -> Int[np.ndarray, "n length"]:
     """All strings if there are at most 100,000, else `count`: every symbol alone, pairs of symbols in turns,
     and equal shares of strings of the world's own law, uniform ones, and ones that repeat symbols."""
+    automaton(world)
+    check_network_length(length)
+    check_whole("count", count, 1, MOST_STRINGS)
+    check_whole("seed", seed)
     vocab = world.vocab
     if length * np.log(vocab) <= np.log(EXHAUSTIVE) + 1e-9:
         return all_sequences(vocab, length)
@@ -93,7 +97,6 @@ def simulates(
 
     The error is the largest distance to a code, or 1 if that is less and a state differs.
     """
-    inputs = np.asarray(as_numbers("inputs", inputs, "iu"))
     values = network.values(inputs)
     exact = exact_states(world, inputs)
     wrong = network.decoder(values) != exact
@@ -119,11 +122,11 @@ def certifier(name: str, network: Network, world: Semiautomaton) -> Callable[...
     """The `check` of a construction: `certify(count=200, seed=0)`, or with strings of one's own."""
 
     def check(*, count: int = 200, seed: int = 0, inputs: Any = None) -> Theorem:
-        check_whole("count", count, 1)
-        check_whole("seed", seed)
-        check_size(f"{count} strings", count * network.length, 2**26)
-        given = strings(world, network.length, count, seed) if inputs is None else inputs
-        return simulates(name, network, world, np.atleast_2d(np.asarray(given)))
+        if inputs is None:
+            given = strings(world, network.length, count, seed)
+        else:
+            given = np.atleast_2d(np.asarray(as_numbers("inputs", inputs, "iu")))
+        return simulates(name, network, world, given)
 
     return check
 
