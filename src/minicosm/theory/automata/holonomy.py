@@ -146,6 +146,14 @@ class Decomposition:
         ]
         return f"<{named(self.world)} in {self.levels} levels with {sizes} tiles>"
 
+    def tiles_of(self, P: int) -> Int[np.ndarray, " tiles"]:
+        """The image sets that are the tiles of the set with this number."""
+        if not isinstance(P, int | np.integer) or not 0 <= P < len(self.sets):
+            raise ValueError(
+                f"P is {P!r}; it must be the number of an image set, 0..{len(self.sets) - 1}"
+            )
+        return self._tiles[P]
+
     def encode(self, state: int) -> tuple[int, ...]:
         """Coordinates of a state: follow tiles that hold it. Components that are not met have tile 0."""
         if not isinstance(state, int | np.integer) or not 0 <= state < self.world.states:
