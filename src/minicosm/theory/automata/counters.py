@@ -1,10 +1,17 @@
 """The two networks of one layer on which all others stand: a counter and a memory (Lemmas 15 and 16)."""
 
-import numpy as np
+from math import log
 
+import numpy as np
+from jaxtyping import Float, Int
+
+from minicosm.worlds import Semiautomaton
+
+from ..theorem import Condition, Theorem
 from .gadgets import Dims, lookup_1d
 from .layers import Head, Layer
 from .network import Decoder, Network
+from .simulation import automaton, check_network_length, constructed, sizes_within
 
 # Workspaces of the two layers
 VALUE, PAD, COUNTDOWN = range(3)  # of a counter
@@ -33,12 +40,14 @@ def counter_layer(modulus: int, length: int, start: int = 0) -> Layer:
     return Layer((head,), (table,), keep, keep)
 
 
-def countdown(length: int) -> np.ndarray:
+def countdown(length: int) -> Float[np.ndarray, " rows"]:
     """`ln(2T - t)` for t = 1..T, after 0 for the pad at position 0."""
     return np.concatenate([[0.0], np.log(2.0 * length - np.arange(1, length + 1))])
 
 
-def counter_network(steps: np.ndarray, modulus: int, start: int, length: int) -> Network:
+def counter_network(
+    steps: Int[np.ndarray, " symbols"], modulus: int, start: int, length: int
+) -> Network:
     """Lemma 15: symbol s advances by `steps[s]`; d = 3, one head of width 1, one pad."""
     encoder = np.zeros((len(steps), 3))
     encoder[:, VALUE] = steps
@@ -84,7 +93,9 @@ def latest_write(
     return Head(W_Q, W_K, W_V, W_C)
 
 
-def memory_network(written: np.ndarray, states: int, start: int, length: int) -> Network:
+def memory_network(
+    written: Int[np.ndarray, " symbols"], states: int, start: int, length: int
+) -> Network:
     """Lemma 16: symbol s writes the state `written[s]`, or nothing where that is -1; d = 4, one head of
     width 2. States have codes 1..states; a symbol that writes nothing holds the code of the start, which
     is what remains if there is no other."""
@@ -106,3 +117,104 @@ def memory_network(written: np.ndarray, states: int, start: int, length: int) ->
         (Layer((head,), (rounding,), keep, keep),),
         Decoder.of_scalar(VALUE, np.arange(1, states + 1)),
     )
+
+
+# -- as statements about an automaton -----------------------------------------------------------
+
+
+def counter_steps(world: Semiautomaton) -> tuple[Condition, Int[np.ndarray, " symbols"]]:
+    """Whether every symbol adds one number to all states, modulo their number; and the numbers."""
+    delta, _ = automaton(world)
+    n = delta.shape[1]
+    moved = (delta - np.arange(n)) % n
+    wrong = np.argwhere(moved != moved[:, :1])
+    reason = ""
+    if len(wrong):
+        s, q = wrong[0]
+        reason = (
+            f"symbol {s} adds {moved[s, 0]} to state 0 and {moved[s, q]} to state {q}; in a counter modulo "
+            f"{n} a symbol adds the same number to every state"
+        )
+    return Condition("modular counter", not len(wrong), {"modulus": n}, reason), moved[:, 0]
+
+
+def memory_writes(world: Semiautomaton) -> tuple[Condition, Int[np.ndarray, " symbols"]]:
+    """Whether every symbol keeps the state or sets one; and the states set, -1 where it is kept."""
+    delta, _ = automaton(world)
+    states = np.arange(delta.shape[1])
+    keeps = (delta == states).all(axis=1) & (len(states) > 1)
+    wrong = np.flatnonzero(~keeps & (delta != delta[:, :1]).any(axis=1))
+    reason = ""
+    if len(wrong):
+        s = wrong[0]
+        q = int(np.argmax(delta[s] != delta[s, 0]))
+        reason = (
+            f"symbol {s} takes state 0 to {delta[s, 0]} and state {q} to {delta[s, q]}; in a memory a symbol "
+            "keeps every state or takes all to one"
+        )
+    condition = Condition("memory", not len(wrong), {"states": len(states)}, reason)
+    return condition, np.where(keeps, -1, delta[:, 0])
+
+
+def lemma_15(world: Semiautomaton, length: int) -> Theorem:
+    """A modular counter in one layer: one head of width 1 and an MLP of two layers, d = 3."""
+    length = check_network_length(length)
+    counter, steps = counter_steps(world)
+    network = None
+    if counter.holds:
+        network = counter_network(steps, world.states, int(world.start), length)
+    return constructed("Lemma 15", (counter,), network, world)
+
+
+def lemma_15_sizes(world: Semiautomaton, length: int) -> Theorem:
+    """`d = 3`, `H = k = 1`, depth 1, width `4nT`, norms at most `4nT + 2`."""
+    theorem = lemma_15(world, length)
+    network = theorem.construction
+    if network is None:
+        return Theorem("Lemma 15, sizes", theorem.conditions)
+    n, T = world.states, length
+    return sizes_within(
+        "Lemma 15, sizes",
+        network,
+        {
+            "depth": 1,
+            "width": 3,
+            "heads": 1,
+            "head_width": 1,
+            "mlp_layers": 2,
+            "mlp_width": 4 * n * T,
+            "largest_weight": 4 * n * T + 2,
+        },
+    )
+
+
+def lemma_16(world: Semiautomaton, length: int) -> Theorem:
+    """A memory in one layer: one head of width 2 and an MLP of two layers, d = 4."""
+    length = check_network_length(length)
+    memory, writes = memory_writes(world)
+    network = None
+    if memory.holds:
+        network = memory_network(writes, world.states, int(world.start), length)
+    return constructed("Lemma 16", (memory,), network, world)
+
+
+def lemma_16_sizes(world: Semiautomaton, length: int) -> Theorem:
+    """`d = 4`, `H = 1`, `k = 2`, depth 1, width `4m`, norms at most `2T ln(mT)` where `mT >= 16` and
+    `2T ln(mT) >= 8m + 2`: the bound is one for large T."""
+    theorem = lemma_16(world, length)
+    network = theorem.construction
+    if network is None:
+        return Theorem("Lemma 16, sizes", theorem.conditions)
+    m, T = world.states, length
+    bound = 2 * T * log(m * T) if m * T > 1 else 0.0
+    claimed = {
+        "depth": 1,
+        "width": 4,
+        "heads": 1,
+        "head_width": 2,
+        "mlp_layers": 2,
+        "mlp_width": 4 * m,
+    }
+    if m * T >= 16 and bound >= 8 * m + 2:
+        claimed["largest_weight"] = bound
+    return sizes_within("Lemma 16, sizes", network, claimed)

@@ -32,7 +32,7 @@ def lookup_1d(
 
     `gap` is the least distance of two points unless it is given. Far from all points the output is 0.
     """
-    gap = _gap(points[:, None], gap)
+    gap = least_gap(points[:, None], gap)
     up, bias, indicators = _trapezoids([points], gap)
     return MLP(
         (up, csr_array(values.T @ indicators)),
@@ -56,7 +56,7 @@ def lookup(
     its indicators - (d_in - 1))`. Points have to be `gap` apart in the largest coordinate only: where two
     values of one coordinate are closer, both indicators may be on, but some other coordinate tells.
     """
-    gap = _gap(points, gap)
+    gap = least_gap(points, gap)
     columns = [np.unique(points[:, i], return_inverse=True) for i in range(points.shape[1])]
     up, bias, indicators = _trapezoids([values_i for values_i, _ in columns], gap)
     starts = np.cumsum([0, *(len(values_i) for values_i, _ in columns)])
@@ -142,10 +142,12 @@ def previous_position(
     return look_back(width, places, 2 * np.pi / N, sharpness, reads, writes)
 
 
-def _gap(points: Float[np.ndarray, "n i"], gap: float | None) -> float:
+def least_gap(points: Float[np.ndarray, "n i"], gap: float | None = None) -> float:
     """The least distance of two points in the largest coordinate, or the given one if it is not larger."""
     if len(points) == 1:
         return 1.0 if gap is None else gap
+    if gap is not None and gap <= 1 and _whole_and_different(points):
+        return gap
     least = np.inf
     for start in range(0, len(points), 1024):  # of n^2 distances only some at once
         part = np.abs(points[start : start + 1024, None] - points[None]).max(axis=2)
@@ -156,6 +158,12 @@ def _gap(points: Float[np.ndarray, "n i"], gap: float | None) -> float:
     if gap is not None and gap > least * (1 + 1e-9):
         raise ValueError(f"gap is {gap:g}; two of the points are only {least:g} apart")
     return least if gap is None else gap
+
+
+def _whole_and_different(points: Float[np.ndarray, "n i"]) -> bool:
+    """Whether the points are whole numbers and none is there twice, so that they are at least 1 apart."""
+    whole = bool((points == np.rint(points)).all())
+    return whole and len(np.unique(points, axis=0)) == len(points)
 
 
 def _trapezoids(

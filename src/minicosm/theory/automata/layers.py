@@ -19,6 +19,8 @@ from scipy.sparse import csr_array
 from ..signatures import checked
 
 Rows = Float[np.ndarray, "n T d"]
+Pads = Float[np.ndarray, "1 p d"]
+"""Rows of the pads, which stand before the strings and are the same for all of them."""
 
 
 @checked()
@@ -29,18 +31,18 @@ class Head(NamedTuple):
     W_K: Float[np.ndarray, "d k"]
     W_V: Float[np.ndarray, "d v"]
     W_C: Float[np.ndarray, "v d"]
+    hard: bool = False
+    """All weight on the highest score (on the latest of equal ones), in place of softmax."""
 
     def placed(self, dims: Int[np.ndarray, " d"], width: int) -> "Head":
         """The same head on these dimensions of a workspace of `width`."""
         into = np.zeros((width, len(dims)))
         into[np.asarray(dims), np.arange(len(dims))] = 1
-        return Head(into @ self.W_Q, into @ self.W_K, into @ self.W_V, self.W_C @ into.T)
+        read = (into @ self.W_Q, into @ self.W_K, into @ self.W_V)
+        return Head(*read, self.W_C @ into.T, self.hard)
 
-    def weights(
-        self, x: Rows, before: Rows | None = None, *, hard: bool = False
-    ) -> Float[np.ndarray, "m T p+T"]:
-        """Causal attention weights: softmax, or, if `hard`, all weight on the highest score (on the latest of
-        equal ones).
+    def weights(self, x: Rows, before: Pads | None = None) -> Float[np.ndarray, "m T places"]:
+        """Causal attention weights.
 
         `before` are rows of the pads, one for all sequences, which stand in front. m is 1 where the weights
         are the same for all n sequences: heads that look at positions only are common.
@@ -54,7 +56,7 @@ class Head(NamedTuple):
         length, places = scores.shape[1:]
         later = np.triu(np.ones((length, places), bool), places - length + 1)
         scores[:, later] = -np.inf
-        if hard:
+        if self.hard:
             latest = places - 1 - scores[:, :, ::-1].argmax(axis=2)
             return np.asarray(latest[:, :, None] == np.arange(places), np.float64)
         scores -= scores.max(axis=2, keepdims=True)
@@ -62,9 +64,9 @@ class Head(NamedTuple):
         scores /= scores.sum(axis=2, keepdims=True)
         return scores
 
-    def __call__(self, x: Rows, before: Rows | None = None, *, hard: bool = False) -> Rows:
+    def __call__(self, x: Rows, before: Pads | None = None) -> Rows:
         """What the head adds to the rows x."""
-        weights = self.weights(x, before, hard=hard)
+        weights = self.weights(x, before)
         values = with_pads(None if before is None else before @ self.W_V, x @ self.W_V)
         if len(weights) == len(x):
             return weights @ values @ self.W_C
@@ -171,7 +173,7 @@ class Layer(NamedTuple):
     @property
     def largest(self) -> float:
         """The largest absolute weight."""
-        heads = [_largest(matrix) for head in self.heads for matrix in head]
+        heads = [_largest(matrix) for head in self.heads for matrix in head[:4]]
         return max([*heads, *(m.largest for m in self.maps if isinstance(m, MLP)), 0.0])
 
     def placed(self, dims: Sequence[int] | Int[np.ndarray, " d"], width: int) -> "Layer":
@@ -185,11 +187,11 @@ class Layer(NamedTuple):
             *keeps,
         )
 
-    def __call__(self, x: Rows, before: Rows | None = None, *, hard: bool = False) -> Rows:
+    def __call__(self, x: Rows, before: Pads | None = None) -> Rows:
         """The rows after the layer; `before` are rows of the pads before it, which x may read."""
         z = np.where(self.attention_keep, x, 0.0)
         for head in self.heads:
-            z += head(x, before, hard=hard)
+            z += head(x, before)
         columns = np.ascontiguousarray(z.reshape(-1, self.width).T)
         after = np.where(self.mlp_keep[:, None], columns, 0.0)
         for m in self.maps:
@@ -250,7 +252,7 @@ def find_rows(
     return np.where((keys[found] == asked).all(axis=1), found, -1)
 
 
-def with_pads(before: Rows | None, rows: Rows) -> Rows:
+def with_pads(before: Pads | None, rows: Rows) -> Float[np.ndarray, "n places d"]:
     """Rows with those of the pads in front."""
     if before is None:
         return rows

@@ -10,9 +10,25 @@ import numpy as np
 from jaxtyping import Int
 from scipy.sparse import csr_array
 
+from minicosm.adaptation.checks import check_flag, check_real, check_whole
+from minicosm.worlds import Semiautomaton
+
+from ..checks import whole
+from ..signatures import checked
+from ..theorem import Theorem
 from .gadgets import circle, look_back, lookup, previous_position
 from .layers import MLP, Layer
 from .network import Decoder, Network
+from .simulation import (
+    MOST_STATES,
+    automaton,
+    check_network_length,
+    constructed,
+    exact_states,
+    simulates,
+    sizes_within,
+    strings,
+)
 
 
 def composition(states: int, *, hats: bool = True) -> MLP:
@@ -154,3 +170,141 @@ def step_network(delta: Int[np.ndarray, "symbols states"], start: int, length: i
     return Network(
         encoder, pad, positions, (layer,) * length, Decoder.of_scalar(STATE, np.arange(n))
     )
+
+
+# -- as statements about an automaton -----------------------------------------------------------
+
+
+@checked(states=whole(2, 64), count=whole(1, 2**20))
+def lemma_14(states: int, *, hats: bool = True, count: int = 2**16, seed: int = 0) -> Theorem:
+    """The composition gadget on all pairs of functions, or on `count` random ones if there are more."""
+    n = states
+    total = float(n) ** (2 * n)
+    if total <= count:
+        rows = np.indices((n,) * (2 * n)).reshape(2 * n, -1)
+    else:
+        rows = np.random.default_rng(seed).integers(0, n, (2 * n, count))
+    g, f = rows[:n], rows[n:]
+    composed = np.take_along_axis(f, g, axis=0) + 1
+    error = float(np.abs(composition(n, hats=hats)(rows + 1.0) - composed).max())
+    return Theorem.identity("Lemma 14", error, cases=rows.shape[1], details={"states": n})
+
+
+@checked(states=whole(2, 64))
+def lemma_14_sizes(states: int) -> Theorem:
+    """`d_1 = n^2 + n`, `d_2 = n^2`, norms at most `4n + 2`; reached with hats."""
+    n, built = states, composition(states)
+    shares = {
+        "d_1": built.widths[0] / (n * n + n),
+        "d_2": built.widths[1] / (n * n),
+        "norm": built.largest / (4 * n + 2),
+    }
+    tightest = max(shares, key=lambda key: shares[key])
+    return Theorem.inequality(
+        "Lemma 14, sizes", 1 - shares[tightest], cases=3, details={"tightest": tightest}
+    )
+
+
+def theorem_10(
+    world: Semiautomaton, length: int, *, sharpness: float = 100.0, hats: bool = True
+) -> Theorem:
+    """Any semiautomaton in ceil(log2 T) layers; `certify` runs it. `sharpness` is the factor 100 of the
+    attention scores, `hats` the choice of indicators in the MLP."""
+    length = check_network_length(length)
+    delta, start = automaton(world)
+    check_whole("the number of states of world", world.states, 1, MOST_STATES)
+    check_real("sharpness", sharpness, above=0)
+    check_flag("hats", hats)
+    network = scan_network(delta, start, length, sharpness=sharpness, hats=hats)
+    return constructed("Theorem 10", (), network, world)
+
+
+def theorem_10_sizes(world: Semiautomaton, length: int) -> Theorem:
+    """Depth `ceil(log2 T)`, `d = 2n + 2`, two heads of width n, attention width `2n + 2`, MLPs of three
+    layers and width `n^2 + n`, norms at most `max(4n + 2, 10 T sqrt(ln n + ln T))`; n is at least 2."""
+    network, n, T = theorem_10(world, length).construction, max(2, world.states), length
+    return sizes_within(
+        "Theorem 10, sizes",
+        network,
+        {
+            "depth": scan_depth(T),
+            "width": 2 * n + 2,
+            "heads": 2,
+            "head_width": n,
+            "attention_width": 2 * n + 2,
+            "mlp_layers": 3,
+            "mlp_width": n * n + n,
+            "largest_weight": max(4 * n + 2, 10 * T * (log(n) + log(T)) ** 0.5),
+        },
+    )
+
+
+def theorem_10_readout_as_printed(
+    world: Semiautomaton, length: int, *, count: int = 200, seed: int = 0
+) -> Theorem:
+    """The state may be read from the coordinate `(q, R)` of an arbitrary q. The error counts states that some
+    coordinate has wrong."""
+    network = theorem_10(world, length).construction
+    inputs = strings(world, length, count, seed)
+    exact = exact_states(world, inputs)
+    places = network.width // 2 - 1 + np.arange(world.states)
+    every = Decoder(
+        places, np.zeros((1, len(places)), int), np.zeros(1, int), 1
+    )  # to read, not to decode
+    read = np.rint(network.then((), every).values(inputs)) - 1
+    wrong = (read != exact[:, :, None]).any(axis=2)
+    return Theorem.identity(
+        "Theorem 10, readout as printed",
+        int(wrong.sum()),
+        within=0,
+        cases=wrong.size,
+        details={
+            "length": length,
+            "wrong before the last position": int(wrong[:, :-1].sum()),
+            "wrong strings": int(wrong.any(axis=1).sum()),
+        },
+    )
+
+
+def theorem_10_sharpness(
+    world: Semiautomaton, length: int, *, hats: bool = True, count: int = 100, seed: int = 0
+) -> Theorem:
+    """How sharp attention has to be: the least factor g for which `gamma = g T^2 (ln n + ln T)` gives all
+    states right is between 0.1 and 1. The error counts the ends that are on the wrong side; the factor is
+    found by bisection."""
+    delta, start = automaton(world)
+    check_network_length(length)
+    check_flag("hats", hats)
+    inputs = strings(world, length, count, seed)
+
+    def run(factor: float) -> Theorem:
+        network = scan_network(delta, start, length, sharpness=factor, hats=hats)
+        return simulates("Theorem 10", network, world, inputs)
+
+    def right(factor: float) -> bool:
+        return run(factor).details["wrong"] == 0
+
+    low, high = 0.1, 1.0
+    outside = int(right(low)) + int(not right(high))
+    for _ in range(0 if outside else 6):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if right(middle) else (middle, high)
+    return Theorem.identity(
+        "Theorem 10, sharpness",
+        outside,
+        within=0,
+        cases=2,
+        details={
+            "length": length,
+            "least factor": high,
+            "deviation at 1": run(1.0).details["deviation"],
+        },
+    )
+
+
+def recurrence(world: Semiautomaton, length: int) -> Theorem:
+    """The step-by-step solution: T layers, each of which takes one step."""
+    length = check_network_length(length)
+    delta, start = automaton(world)
+    check_whole("the number of states of world", world.states, 1, MOST_STATES)
+    return constructed("Recurrence", (), step_network(delta, start, length), world)

@@ -9,7 +9,7 @@ A `Network` is made for one `length` T and reads strings of 1 to T symbols, one 
     network.attention(inputs, layer)   weights of layer 1, 2, ...: (heads, p+T, p+T), or (n, heads, p+T, p+T)
     network.audit()             depth, widths, largest weight; `str` of it is one line
     network.as_transformer()    the same map as a `models.Transformer`; it reads `network.ids(inputs)`
-    network.as_hard()           hard attention in every head
+    network.as_hard(2)          hard attention in layer 2 (without a number: in all)
 
 How to build one:
 
@@ -31,11 +31,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.adaptation.checks import as_numbers, check_flag, check_kind, check_reals, check_whole
+from minicosm.adaptation.checks import as_numbers, brief, check_kind, check_reals, check_whole
 from minicosm.models import Transformer
+from minicosm.worlds.arrays import AnyArray
 
 from ..signatures import checked
-from .layers import Layer, Rows, Table, beside, find_rows, identity_layer, with_pads
+from .layers import Layer, Table, beside, find_rows, identity_layer, with_pads
 
 CHUNK = 2**22  # numbers in the largest array of a pass; more sequences are run in several passes
 
@@ -102,10 +103,9 @@ class Network:
 
     encoder: Float[np.ndarray, "symbols d"]
     pads: Float[np.ndarray, "p d"]
-    positions: Float[np.ndarray, "p+T d"]
+    positions: Float[np.ndarray, "places d"]
     layers: tuple[Layer, ...]
     decoder: Decoder
-    hard: bool = False
 
     def __post_init__(self) -> None:
         encoder = np.asarray(check_reals("encoder", self.encoder, (None, None)), np.float64)
@@ -121,7 +121,7 @@ class Network:
                 f"positions have {len(positions)} rows; there must be more than the {len(pads)} pads"
             )
         if not isinstance(self.layers, list | tuple):
-            raise TypeError(f"layers is {type(self.layers).__name__}; it must be a tuple of Layers")
+            raise TypeError(f"layers is {brief(self.layers)}; it must be a tuple of Layers")
         for i, layer in enumerate(self.layers, 1):
             check_kind(f"layer {i} of layers", layer, Layer)
             if layer.width != d:
@@ -129,7 +129,6 @@ class Network:
         check_kind("decoder", self.decoder, Decoder)
         if not all(0 <= dim < d for dim in self.decoder.reads.tolist()):
             raise ValueError(f"decoder reads {self.decoder.reads}; dimensions are 0..{d - 1}")
-        check_flag("hard", self.hard)
         for name, value in (("encoder", encoder), ("pads", pads), ("positions", positions)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "layers", tuple(self.layers))
@@ -147,11 +146,11 @@ class Network:
     def width(self) -> int:
         return self.encoder.shape[1]
 
-    def __call__(self, inputs: Int[np.ndarray, "*n T"]) -> Int[np.ndarray, "*n T"]:
+    def __call__(self, inputs: Int[AnyArray, "*n T"]) -> Int[np.ndarray, "*n T"]:
         """The state after every symbol, -1 where the values read are the code of no state."""
         return self.decoder(self.values(inputs))
 
-    def values(self, inputs: Int[np.ndarray, "*n T"]) -> Float[np.ndarray, "*n T r"]:
+    def values(self, inputs: Int[AnyArray, "*n T"]) -> Float[np.ndarray, "*n T r"]:
         """What the decoder reads at every symbol, before rounding."""
         rows, batched = self._strings(inputs)
         read = [
@@ -160,15 +159,15 @@ class Network:
         ]
         return np.concatenate(read) if batched else read[0][0]
 
-    def hidden(self, inputs: Int[np.ndarray, "*n T"], layer: int) -> Float[np.ndarray, "*n p+T d"]:
+    def hidden(self, inputs: Int[AnyArray, "*n T"], layer: int) -> Float[np.ndarray, "*n places d"]:
         """The workspace after so many layers (0: encodings and positions), pads included."""
         rows, batched = self._strings(inputs)
         after = self._run(rows, check_whole("layer", layer, 0, len(self.layers)))
         return after if batched else after[0]
 
     def attention(
-        self, inputs: Int[np.ndarray, "*n T"], layer: int
-    ) -> Float[np.ndarray, "*n H p+T p+T"]:
+        self, inputs: Int[AnyArray, "*n T"], layer: int
+    ) -> Float[np.ndarray, "*n H places places"]:
         """The attention weights of layer 1, 2, ...; row t reads from column i, pads included."""
         rows, batched = self._strings(inputs)
         check_whole("layer", layer, 1, len(self.layers))
@@ -176,15 +175,26 @@ class Network:
         places = x.shape[1]
         weights = np.zeros((len(x), len(heads), places, places))
         for h, head in enumerate(heads):
-            weights[:, h] = head.weights(x, hard=self.hard)
+            weights[:, h] = head.weights(x)
         return weights if batched else weights[0]
 
-    def as_hard(self) -> "Network":
-        """The same network with hard attention."""
-        return replace(self, hard=True)
+    def as_hard(self, *layers: int) -> "Network":
+        """The same network with hard attention in these layers (1, 2, ...), or in all."""
+        chosen = [check_whole("layers", i, 1, len(self.layers)) for i in layers]
+        return replace(
+            self,
+            layers=tuple(
+                layer._replace(heads=tuple(head._replace(hard=True) for head in layer.heads))
+                if i in chosen or not chosen
+                else layer
+                for i, layer in enumerate(self.layers, 1)
+            ),
+        )
 
     def then(self, layers: Sequence[Layer], decoder: Decoder | None = None) -> "Network":
-        """The network with more layers behind its own, and perhaps another decoder."""
+        """The network with more layers after its own, and perhaps another decoder."""
+        if not isinstance(layers, list | tuple):
+            raise TypeError(f"layers is {brief(layers)}; it must be a tuple of Layers")
         return replace(
             self,
             layers=(*self.layers, *layers),
@@ -192,12 +202,12 @@ class Network:
         )
 
     def as_transformer(self) -> Transformer:
-        """The same map as an ordinary model; give it `ids(inputs)` and look behind the pads."""
+        """The same map as an ordinary model; give it `ids(inputs)` and leave out what it says at the pads."""
         from .package_transformer import as_transformer
 
         return as_transformer(self)
 
-    def ids(self, inputs: Int[np.ndarray, "*n T"]) -> Int[np.ndarray, "*n p+T"]:
+    def ids(self, inputs: Int[AnyArray, "*n T"]) -> Int[np.ndarray, "*n places"]:
         """The tokens that `as_transformer()` reads: those of the pads, then the symbols."""
         rows, batched = self._strings(inputs)
         kinds = np.unique(self.pads, axis=0, return_inverse=True)[1].reshape(-1)
@@ -258,7 +268,7 @@ class Network:
         hidden = max((max(layer.mlp_widths, default=0) for layer in self.layers), default=0)
         return max(1, CHUNK // (places * max(places, self.width, hidden)))
 
-    def _run(self, rows: Int[np.ndarray, "n T"], layers: int) -> Rows:
+    def _run(self, rows: Int[np.ndarray, "n T"], layers: int) -> Float[np.ndarray, "n places d"]:
         """The workspace after so many layers. What pads hold does not depend on the input, as nobody reads
         ahead; so it is computed once for all strings."""
         p = len(self.pads)
@@ -266,8 +276,8 @@ class Network:
         before = (self.pads + self.positions[:p])[None] if p else None
         for layer in self.layers[:layers]:
             x, before = (
-                layer(x, before, hard=self.hard),
-                None if before is None else layer(before, hard=self.hard),
+                layer(x, before),
+                None if before is None else layer(before),
             )
         return with_pads(before, x)
 
@@ -287,12 +297,12 @@ def side_by_side(
             f"symbols has shape {symbols.shape}; it must have one column for each of the "
             f"{len(networks)} networks"
         )
-    shapes = {(network.length, len(network.pads), network.hard) for network in networks}
+    shapes = {(network.length, len(network.pads)) for network in networks}
     if len(shapes) > 1:
         text = ", ".join(str((n.length, len(n.pads))) for n in networks)
         raise ValueError(
-            f"networks have (length, pads) {text}; side by side they need one length, as many pads and "
-            "one kind of attention"
+            f"networks have (length, pads) {text}; side by side they need one length and "
+            "as many pads"
         )
     for i, network in enumerate(networks):
         if symbols[:, i].min() < 0 or symbols[:, i].max() >= network.symbols:
@@ -322,5 +332,4 @@ def side_by_side(
         np.concatenate([network.positions for network in networks], axis=1),
         tuple(beside(layers, places, width) for layers in zip(*padded, strict=True)),
         Decoder(np.concatenate(reads), np.array(codes), np.array(labels), int(np.prod(radices))),
-        networks[0].hard,
     )

@@ -40,7 +40,7 @@ class _Stage(NamedTuple):
 
 def as_transformer(network: Network) -> Transformer:
     """The model; see above."""
-    if network.hard:
+    if any(head.hard for layer in network.layers for head in layer.heads):
         raise ValueError("the network has hard attention; a Transformer of the package has softmax")
     network = _one_code_each(network)
     layers = network.layers or (identity_layer(network.width),)
