@@ -131,7 +131,14 @@ def test_nothing_is_computed_where_there_is_no_placement():
     assert len(program(Placement(SLOPES))) > len(program(None))
 
 
-@pytest.mark.parametrize("kind", ["learned", "sinusoidal", "rotary"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "learned",
+        "sinusoidal",
+        *(pytest.param(k, marks=pytest.mark.long) for k in ("linear", "rotary")),
+    ],
+)
 def test_token_by_token_is_the_whole_string(kind):
     """With slopes and an offset, by `begin` with another first token, by `read` and in one pass."""
     config = TransformerConfig(3, causal=True, positions=kind, extra_inputs=2, **SHAPE)
@@ -161,6 +168,7 @@ def test_slopes_of_alibi():
     np.testing.assert_allclose(recency_slopes(4), [1 / 4, 1 / 16, 1 / 64, 1 / 256])
 
 
+@pytest.mark.long
 def test_members_of_an_ensemble_have_their_own():
     """Referee: each member alone."""
     config = TransformerConfig(5, causal=True, positions="sinusoidal", **SHAPE)

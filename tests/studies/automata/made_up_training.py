@@ -111,7 +111,8 @@ def heads(config, exact):
     rng = np.random.default_rng(3)
     symbols = rng.integers(0, 2, (50, length))
     states = np.stack([np.asarray(exact.run(row)) for row in symbols])
-    path = states[telling(states, (0, 3))]
+    shown = telling(states, (0, 3))
+    path = states[shown]
     maps = rng.random((members, config.layers, count, length, length)) * np.tri(length)
     visits = np.maximum.accumulate(np.where(path == 0, np.arange(length), 0))
     maps[:, -1, 1] = 0
@@ -125,6 +126,7 @@ def heads(config, exact):
         "heads_before_even": np.full_like(on, 0.7),
         "heads_even": even,
         "maps": maps / maps.sum(axis=-1, keepdims=True),
+        "string": symbols[shown],
         "path": path,
     }
 

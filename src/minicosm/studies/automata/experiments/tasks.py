@@ -44,7 +44,7 @@ def padded(config: Training, world: Semiautomaton) -> Semiautomaton:
     reached = np.arange(states) < world.states
     wide = wide.observe(np.where(reached, wide.observation, states - 1))
     # A stack has no names, which would make another program of every automaton.
-    return jax.tree.map(lambda leaf: leaf[0], Semiautomaton.stack([wide]))
+    return jax.tree.map(lambda leaf: np.asarray(leaf[0]), Semiautomaton.stack([wide]))
 
 
 class Simulation(eqx.Module):

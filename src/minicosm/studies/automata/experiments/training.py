@@ -11,7 +11,8 @@ The numbers of a trial, each a list over members:
 Arrays: `positions` `[member, t]`, accuracy at every position of strings of twice the length; `curve`
 `[chunk, member]`, accuracy in training; `cells`, `cells_seen`, `expected`: accuracy by position and number of
 ones, on how many strings, and in how many of training; `by_ones`: accuracy by the number of ones in the whole
-string; `heads_...`: see `heads.look`; `maps`, `path`: attention of all members on one string, and its states.
+string; `heads_...`: see `heads.look`; `maps`, `string`, `path`: attention of all members on one string, that
+string, and its states.
 """
 
 import zlib
@@ -165,4 +166,5 @@ def _heads(
         found.append(heads.look(read, states, walls))
         maps.append(read[shown])
     arrays = {f"heads_{name}": np.stack([one[name] for one in found]) for name in found[0]}
-    return arrays | {"maps": np.stack(maps), "path": states[shown]}
+    shown_string = {"string": symbols[shown], "path": states[shown]}
+    return arrays | shown_string | {"maps": np.stack(maps)}

@@ -1,5 +1,6 @@
 """Accuracy by task and depth, and training curves."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def math_name(task: str) -> str:
-    """`D_6 with a no-op` with its index set below."""
-    name, _, rest = task.partition(" ")
-    letter, _, index = name.partition("_")
-    index, power = [*index.split("^"), ""][:2]
-    shown = f"{letter}_{{{index}}}" + (f"^{{{power}}}" if power else "")
-    shown = rf"$\mathrm{{{shown}}}$" if index else letter
-    return f"{shown} {rest}".strip()
+def math_name(text: str) -> str:
+    """A text in which names such as `D_6` have their index set below."""
+
+    def typeset(found: re.Match) -> str:
+        letters, index, power = found.groups()
+        return rf"$\mathrm{{{letters}}}_{{{index}}}" + (f"^{{{power}}}$" if power else "$")
+
+    return re.sub(r"([A-Za-z]+)_(\d+(?:,\d+)?)(?:\^(\d+))?", typeset, text)
 
 
 def depth_figure(results: Results) -> "Figure":
@@ -82,7 +83,7 @@ def curves_figure(results: Results) -> "Figure":
         curve = 100 * results[arm].arrays["curve"]
         steps = config_of(results, arm).steps * np.arange(1, len(curve) + 1) / len(curve)
         for i, member in enumerate(curve.T):
-            label = f"{arm}, T = {config_of(results, arm).length}" if i == 0 else None
+            label = f"{math_name(arm)}, T = {config_of(results, arm).length}" if i == 0 else None
             ax.plot(steps, member, color=colour, lw=1.1, ls="-", label=label)
     ax.set_xlabel("step")
     ax.set_ylabel("states right in training (%)")

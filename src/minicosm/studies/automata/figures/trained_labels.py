@@ -7,6 +7,7 @@ import numpy as np
 from minicosm.lab import PALETTE, Results, figure
 
 from ..experiment_readings import accuracy
+from .trained_depth import math_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +28,7 @@ def labels_figure(results: Results) -> "Figure":
         ax.plot([floor], [row], "|", ms=16, mew=2, color=PALETTE[1], label=label)
     ax.axvline(99, ls="--", lw=1, color="0.5")
     ax.text(99, -0.62, "99% ", ha="right", fontsize=8)
-    ax.set_yticks(range(len(results)), list(results))
+    ax.set_yticks(range(len(results)), map(math_name, results))
     ax.set_ylim(len(results) - 0.5, -0.8)
     ax.set_xlim(None, 101)
     ax.set_xlabel("labels right (%)")

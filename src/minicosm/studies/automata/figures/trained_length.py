@@ -8,10 +8,13 @@ from minicosm.lab import PALETTE, Results, figure
 
 from ...common.figures import legend_right
 from ..experiment_readings import config_of
+from .trained_depth import math_name
 from .trained_shift import shown_members
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+LINES = ("-", "-", (0, (4, 2)), (0, (1, 1.5)))  # so that lines at 100% show under each other
 
 
 def length_figure(results: Results) -> "Figure":
@@ -20,12 +23,12 @@ def length_figure(results: Results) -> "Figure":
     ax = fig.subplots()
     length = config_of(results, next(iter(results))).length
     for i, arm in enumerate(results):
-        colour, line = PALETTE[i % len(PALETTE)], "-" if i < len(PALETTE) else "--"
+        colour, line = PALETTE[i % len(PALETTE)], LINES[i % len(LINES)]
         rows = 100 * results[arm].arrays["positions"][shown_members(results, arm)]
         t = np.arange(1, rows.shape[1] + 1)
         for row in rows:
-            ax.plot(t, row, color=colour, lw=0.7, ls=line, alpha=0.35)
-        ax.plot(t, rows.mean(axis=0), color=colour, ls=line, label=arm)
+            ax.plot(t, row, color=colour, lw=0.7, ls="-", alpha=0.35)
+        ax.plot(t, rows.mean(axis=0), color=colour, ls=line, label=math_name(arm))
     ax.axvline(length + 0.5, ls="--", lw=1, color="0.5")
     ax.text(length + 0.3, 0.02, "training ends ", ha="right", fontsize=8,
             transform=ax.get_xaxis_transform())  # fmt: skip

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = {PARITY: PALETTE[0], PARITY_LSTM: PALETTE[2], PARITY_RECENCY: PALETTE[1]}
+LINES = {PARITY: "-", PARITY_LSTM: "-", PARITY_RECENCY: (0, (3, 2))}
 NAMES = {PARITY: "Transformer", PARITY_LSTM: "LSTM", PARITY_RECENCY: "scratchpad and recency"}
 
 
@@ -28,7 +29,10 @@ def _chances(ax: Any, results: Results) -> None:
         rows = 100 * np.asarray(results[arm].numbers["chances"], float)[shown_members(results, arm)]
         for row in rows:
             ax.plot(chances, row, color=COLOURS[arm], lw=0.7, ls="-", alpha=0.5)
-        ax.plot(chances, rows.mean(axis=0), "o-", ms=3, color=COLOURS[arm], label=NAMES[arm])
+        ax.plot(
+            chances, rows.mean(axis=0), marker="o", ms=3, ls=LINES[arm], color=COLOURS[arm],
+            label=NAMES[arm],
+        )  # fmt: skip
     ax.axvline(0.5, ls="--", lw=1, color="0.5")
     ax.set_xlabel("chance of a one")
     ax.set_ylabel("states right (%)")
@@ -43,7 +47,7 @@ def _lengths(ax: Any, results: Results) -> None:
         t = np.arange(1, rows.shape[1] + 1)
         for row in rows:
             ax.plot(t, row, color=COLOURS[arm], lw=0.7, ls="-", alpha=0.4)
-        ax.plot(t, rows.mean(axis=0), color=COLOURS[arm], ls="-", label=NAMES[arm])
+        ax.plot(t, rows.mean(axis=0), color=COLOURS[arm], ls=LINES[arm], label=NAMES[arm])
     ax.axvline(length + 0.5, ls="--", lw=1, color="0.5")
     ax.text(length + 0.9, 97, "longer than\nin training", va="top", fontsize=8)
     ax.set_xlabel("position $t$")
@@ -58,10 +62,12 @@ def _cells(ax: Any, results: Results) -> Any:
         cells.T, origin="lower", cmap="cividis", vmin=0, vmax=100, aspect="auto",
         extent=(0.5, length + 0.5, -0.5, length + 0.5),
     )  # fmt: skip
-    t, m = np.meshgrid(np.arange(1, length + 1), np.arange(length + 1), indexing="ij")
-    possible = np.where(m <= t, np.maximum(arrays["expected"], 1e-9), np.nan)
-    if np.nanmin(possible) < 1 < np.nanmax(possible):
-        ax.contour(t, m, possible, levels=[1.0], colors=[PALETTE[1]], linewidths=1.6)
+    edges = np.repeat(np.arange(0.5, length + 1), 2)[1:-1]  # of the columns, each twice
+    once = arrays["expected"] >= 1
+    for end, side in ((once.argmax(axis=1), -0.5), (length - once[:, ::-1].argmax(axis=1), 0.5)):
+        ax.plot(edges, np.repeat(end + side, 2), color=PALETTE[1], lw=1.8, ls="-")
+    ax.set_xticks(range(5, length + 1, 5))
+    ax.set_yticks(range(0, length + 1, 5))
     ax.set_xlabel("position $t$")
     ax.set_ylabel("ones among the first $t$")
     ax.grid(False)
@@ -84,6 +90,7 @@ def counts_figure(results: Results) -> "Figure":
     for row in rows:
         ax.plot(ones, row, color=PALETTE[0], lw=0.7, ls="-", alpha=0.5)
     ax.plot(ones, rows.mean(axis=0), "o-", ms=3, color=PALETTE[0])
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel(f"ones in a string of {rows.shape[1] - 1}, at random places")
     ax.set_ylabel("states right (%)")
     ax.set_ylim(None, 102)
