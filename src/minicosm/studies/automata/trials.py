@@ -105,13 +105,15 @@ class Groups:
     words: int
     series: int
     length: int
+    long: int
+    """Words of 128 symbols, of one group for each construction."""
 
 
 @sized(
     Groups,
-    smoke={"words": 5, "series": 5, "length": 6},
-    laptop={"words": 200, "series": 200, "length": 32},
-    paper={"words": 1000, "series": 1000, "length": 64},
+    smoke={"words": 5, "series": 5, "length": 6, "long": 2},
+    laptop={"words": 200, "series": 200, "length": 32, "long": 10_000},
+    paper={"words": 1000, "series": 1000, "length": 64, "long": 10_000},
 )
 def groups(config: Groups) -> dict[str, Trial]:
     from .suites import groups
@@ -128,14 +130,16 @@ class Cascades:
 
     seed: int
     automata: int
+    long: int
+    """Words of 128 symbols, of one automaton for each construction."""
     lengths: tuple[int, ...] = (8, 16, 32, 64)
 
 
 @sized(
     Cascades,
-    smoke={"automata": 3, "lengths": (4, 8)},
-    laptop={"automata": 200},
-    paper={"automata": 1000},
+    smoke={"automata": 3, "lengths": (4, 8), "long": 2},
+    laptop={"automata": 200, "long": 10_000},
+    paper={"automata": 1000, "long": 10_000},
 )
 def cascades(config: Cascades) -> dict[str, Trial]:
     from .suites import cascades

@@ -146,6 +146,8 @@ def least_gap(points: Float[np.ndarray, "n i"], gap: float | None = None) -> flo
     """The least distance of two points in the largest coordinate, or the given one if it is not larger."""
     if len(points) == 1:
         return 1.0 if gap is None else gap
+    if gap is not None and gap <= 1 and _whole_and_different(points):
+        return gap
     least = np.inf
     for start in range(0, len(points), 1024):  # of n^2 distances only some at once
         part = np.abs(points[start : start + 1024, None] - points[None]).max(axis=2)
@@ -156,6 +158,12 @@ def least_gap(points: Float[np.ndarray, "n i"], gap: float | None = None) -> flo
     if gap is not None and gap > least * (1 + 1e-9):
         raise ValueError(f"gap is {gap:g}; two of the points are only {least:g} apart")
     return least if gap is None else gap
+
+
+def _whole_and_different(points: Float[np.ndarray, "n i"]) -> bool:
+    """Whether the points are whole numbers and none is there twice, so that they are at least 1 apart."""
+    whole = bool((points == np.rint(points)).all())
+    return whole and len(np.unique(points, axis=0)) == len(points)
 
 
 def _trapezoids(

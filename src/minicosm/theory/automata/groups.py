@@ -3,7 +3,7 @@
 A product `a b` is "b first, then a", as in `q_t = s_t ... s_1`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -229,8 +229,10 @@ def group_of_table(table: Any, *, name: str = "") -> Group:
 
 
 @checked()
-def direct_product(*factors: Group) -> Group:
+def direct_product(factors: Sequence[Group]) -> Group:
     """The groups side by side, on the points of all of them."""
+    if not factors:
+        raise ValueError("factors is empty; a product needs at least one group")
     sizes = [G.elements.shape[1] for G in factors]
     total, offset, gens = sum(sizes), 0, []
     for G, size in zip(factors, sizes, strict=True):

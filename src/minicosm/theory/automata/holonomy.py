@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 from scipy.sparse.csgraph import connected_components
 
-from minicosm.theory import Condition
+from minicosm.theory import Condition, Theorem
 from minicosm.theory.signatures import checked
 from minicosm.worlds import Semiautomaton
 
@@ -145,6 +145,14 @@ class Decomposition:
             [len(c.tiles) for c in self.components if c.level == i + 1] for i in range(self.levels)
         ]
         return f"<{named(self.world)} in {self.levels} levels with {sizes} tiles>"
+
+    def tiles_of(self, P: int) -> Int[np.ndarray, " tiles"]:
+        """The image sets that are the tiles of the set with this number."""
+        if not isinstance(P, int | np.integer) or not 0 <= P < len(self.sets):
+            raise ValueError(
+                f"P is {P!r}; it must be the number of an image set, 0..{len(self.sets) - 1}"
+            )
+        return self._tiles[P]
 
     def encode(self, state: int) -> tuple[int, ...]:
         """Coordinates of a state: follow tiles that hold it. Components that are not met have tile 0."""
@@ -335,3 +343,33 @@ def multiplied_back(found: Decomposition, most: int = 2**14) -> tuple[int, int]:
             wrong += found.decode(found.step(at, symbol)) != delta[symbol, state]
             cases += 1
     return int(wrong), cases
+
+
+@checked()
+def definition_8(world: Semiautomaton) -> Theorem:
+    """An automaton of at most four states is solvable: its groups are subgroups of S_4."""
+    few = Condition(
+        "at most 4 states",
+        world.states <= 4,
+        {"states": world.states},
+        f"{named(world)} has {world.states} states",
+    )
+    found = solvable(world)
+    return Theorem.identity(
+        "Definition 8", int(not found.holds), within=0, cases=1, conditions=(few,)
+    )
+
+
+@checked()
+def refused(world: Semiautomaton, order: int) -> Theorem:
+    """The automaton is not solvable, and the derived series of one of its groups stops at a group of this
+    order."""
+    found = solvable(world)
+    stops = found.numbers.get("perfect", 1)
+    return Theorem.identity(
+        "refused",
+        abs(stops - order) + int(found.holds),
+        within=0,
+        cases=1,
+        details={"automaton": named(world), "perfect": stops, "reason": found.reason},
+    )

@@ -130,26 +130,16 @@ def kinds(world: Semiautomaton) -> list[str]:
 
 
 @checked()
-def permutation_automaton(world: Semiautomaton) -> Condition:
-    """Every symbol is a bijection of the states."""
-    return _all_of_kind(world, "permutation automaton", ("permutation",), "a bijection")
-
-
-@checked()
 def permutation_reset(world: Semiautomaton) -> Condition:
     """Every symbol is a bijection or a constant (Definition 7)."""
-    wanted = ("permutation", "reset")
-    return _all_of_kind(world, "permutation-reset automaton", wanted, "a bijection nor constant")
-
-
-def _all_of_kind(world: Semiautomaton, name: str, wanted: tuple[str, ...], what: str) -> Condition:
-    found = kinds(world)
-    bad = [s for s, kind in enumerate(found) if kind not in wanted]
+    others = [s for s, kind in enumerate(kinds(world)) if not kind]
     reason = ""
-    if bad:
-        image = len(set(np.asarray(world.delta)[bad[0]].tolist()))
-        symbol = world.symbols[bad[0]] if world.symbols else bad[0]
-        no = "neither" if " nor " in what else "no"
-        what = what if no == "neither" else what.removeprefix("a ")
-        reason = f"symbol {symbol} of {named(world)} is {no} {what}: it maps {world.states} states to {image}"
-    return Condition(name, not bad, {"symbols": world.vocab, "others": len(bad)}, reason)
+    if others:
+        image = len(set(np.asarray(world.delta)[others[0]].tolist()))
+        symbol = world.symbols[others[0]] if world.symbols else others[0]
+        reason = (
+            f"symbol {symbol} of {named(world)} is neither a bijection nor constant: it maps "
+            f"{world.states} states to {image}"
+        )
+    numbers = {"symbols": world.vocab, "others": len(others)}
+    return Condition("permutation-reset automaton", not others, numbers, reason)

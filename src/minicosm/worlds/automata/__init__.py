@@ -1,6 +1,7 @@
 """Semiautomata, and those of the literature."""
 
 from .combinators import cascade, product, with_identity
+from .cube import rubik
 from .library import (
     abab,
     alternating,
@@ -46,6 +47,7 @@ __all__ = [
     "places",
     "product",
     "quaternion",
+    "rubik",
     "source_tasks",
     "stack_tops",
     "symmetric",
