@@ -243,7 +243,6 @@ def test_constructions_are_ordinary_transformers(theorem, world):
         (theorem_10, automata.gridworld(9)),
         (lemma_15, automata.cyclic(8)),
         (lemma_16, automata.memory(8)),
-        (recurrence, automata.dihedral(4)),
     ],
 )
 def test_ten_thousand_strings_of_128_symbols(theorem, world):

@@ -21,13 +21,15 @@ UNITS = (
 
 def run(config: Shortcuts, progress: Progress) -> TrialResult:
     ledger = Ledger()
-    worlds = [*automata.source_tasks().values(), *random_automata(config.seed, config.automata)]
+    tasks = [w for w in automata.source_tasks().values() if w.states <= config.most_states]
+    worlds = [*tasks, *random_automata(config.seed, config.automata)]
     for done, world in enumerate(worlds):
         progress(done, len(worlds), "automata")
         count = int(np.clip(UNITS // (world.states**2 * max(config.lengths)), 8, config.strings))
         for length in config.lengths:
             theorem = theory.theorem_10(world, length)
-            ledger.add(theorem.certify(count=count, seed=config.seed), world=world.name)
+            found = theorem.certify(count=count, seed=config.seed, all_up_to=16 * count)
+            ledger.add(found, world=world.name)
             ledger.add(theory.theorem_10_sizes(world, length), world=world.name, length=length)
     _readout(ledger, config)
     _sharpness(ledger, config, progress)
@@ -73,12 +75,13 @@ def _sharpness(ledger: Ledger, config: Shortcuts, progress: Progress) -> None:
 
 def _one_layer(ledger: Ledger, config: Shortcuts) -> None:
     """Lemmas 15 and 16 from every start."""
-    for n in range(1, 9):
+    for n in range(1, min(8, config.most_states) + 1):
         for start in range(n):
             counter = Semiautomaton(automata.cyclic(n).delta, start)
             memory = Semiautomaton(automata.memory(n).delta, start)
             for length in config.lengths:
-                strings = {"count": config.strings // 4, "seed": config.seed}
+                count = config.strings // 4
+                strings = {"count": count, "seed": config.seed, "all_up_to": 16 * count}
                 ledger.add(theory.lemma_15(counter, length).certify(**strings), states=n)
                 ledger.add(theory.lemma_15_sizes(counter, length), states=n, length=length)
                 ledger.add(theory.lemma_16(memory, length).certify(**strings), states=n)
@@ -87,34 +90,38 @@ def _one_layer(ledger: Ledger, config: Shortcuts) -> None:
 
 # -- Definition 3 ---------------------------------------------------------------------------------
 
-Construction = tuple[str, Callable[[Semiautomaton, int], Theorem], Callable[[int], int], int]
+Construction = tuple[Callable[[Semiautomaton, int], Theorem], Callable[[int], int], int]
 
 
-def constructions() -> list[Construction]:
-    """Name, theorem, the depth that it states at length T, and the longest strings that are run."""
-    return [
-        ("one step a layer", theory.recurrence, lambda T: T, 256),
-        ("scan", theory.theorem_10, lambda T: ceil(log2(T)), 1024),
-        ("gridworld", theory.theorem_12, lambda T: 2, 1024),
-    ]
+def constructions(world: Semiautomaton) -> dict[str, Construction]:
+    """By name: theorem, the depth that it states at length T, and the longest strings that are run. What is
+    stated of the cascade is that its depth is the same at every length."""
+    cascade = len(theory.theorem_11(world, 1).construction.layers)
+    return {
+        "one step a layer": (theory.recurrence, lambda T: T, 256),
+        "Theorem 10": (theory.theorem_10, lambda T: ceil(log2(T)), 1024),
+        "Theorem 11": (theory.theorem_11, lambda T: cascade, 1024),
+        "Theorem 12": (theory.theorem_12, lambda T: 2, 1024),
+    }
 
 
 def _depths(ledger: Ledger, config: Shortcuts, progress: Progress) -> None:
     """Every construction on a gridworld of four places at lengths 1, 2, 4, ...: its depth, and whether it is
     right."""
     world = automata.gridworld(4)
+    built_by = constructions(world)
     lengths = [2**i for i in range(int(log2(config.longest)) + 1)]
     for done, length in enumerate(lengths):
         progress(done, len(lengths), "depths")
-        for name, theorem, depth, longest in constructions():
+        for name, (theorem, depth, longest) in built_by.items():
             built = theorem(world, length)
             error = abs(len(built.construction.layers) - depth(length))
             details = {"depth": len(built.construction.layers), "length": length}
             stated = Theorem.identity("Definition 3, depth", error, within=0, details=details)
             ledger.add(stated, construction=name)
             if length <= longest:
-                run = built.certify(count=20, seed=config.seed)
-                ledger.add(run, "Definition 3, states", construction=name)
+                found = built.certify(count=20, seed=config.seed, all_up_to=256)
+                ledger.add(found, "Definition 3, states", construction=name)
     network = theory.theorem_10(world, len(WORD)).construction
     word = np.array(["LR".index(letter) for letter in WORD])
     streams = [network.hidden(word, level) for level in range(len(network.layers) + 1)]
