@@ -5,6 +5,12 @@ from dataclasses import dataclass
 
 from minicosm.lab import Trial, sized
 
+
+def _check_lengths(lengths: tuple[int, ...]) -> None:
+    if not lengths or any(not 1 <= length <= 4096 for length in lengths):
+        raise ValueError(f"lengths are {lengths}; each must be in 1..4096, and there must be one")
+
+
 # -- gadgets: Lemmas 10 to 14, Proposition 2 -----------------------------------------------------------
 
 
@@ -34,18 +40,27 @@ def gadgets(config: Gadgets) -> dict[str, Trial]:
 
 @dataclass(frozen=True)
 class Shortcuts:
-    """Random automata beside those of the source, and lengths."""
+    """Random automata beside those of the source, which of these by their states, strings of each where there
+    are too many for all, lengths, and the longest strings for which depths are compared."""
 
     seed: int
     automata: int
+    most_states: int = 120
+    strings: int = 200
     lengths: tuple[int, ...] = (1, 2, 7, 16, 33, 64)
+    longest: int = 1024
+
+    def __post_init__(self) -> None:
+        _check_lengths(self.lengths)
+        if self.longest < 2:
+            raise ValueError(f"longest is {self.longest}; it must be at least 2")
 
 
 @sized(
     Shortcuts,
-    smoke={"automata": 3, "lengths": (1, 2, 7)},
+    smoke={"automata": 3, "most_states": 5, "strings": 20, "lengths": (1, 2, 7), "longest": 8},
     laptop={"automata": 100},
-    paper={"automata": 500},
+    paper={"automata": 500, "strings": 1000},
 )
 def shortcuts(config: Shortcuts) -> dict[str, Trial]:
     from .suites import shortcuts
@@ -58,16 +73,24 @@ def shortcuts(config: Shortcuts) -> dict[str, Trial]:
 
 @dataclass(frozen=True)
 class Gridworlds:
-    """Random sequences of every gridworld, and lengths."""
+    """Random sequences of every gridworld, sizes S (its places are 0..S), and lengths."""
 
     seed: int
     sequences: int
+    sizes: tuple[int, ...] = (1, 2, 3, 8)
     lengths: tuple[int, ...] = (8, 64, 200)
+
+    def __post_init__(self) -> None:
+        _check_lengths(self.lengths)
+        if not self.sizes or any(not 1 <= size <= 63 for size in self.sizes):
+            raise ValueError(
+                f"sizes are {self.sizes}; each must be in 1..63, and there must be one"
+            )
 
 
 @sized(
     Gridworlds,
-    smoke={"sequences": 10, "lengths": (8,)},
+    smoke={"sequences": 10, "sizes": (1, 3), "lengths": (6,)},
     laptop={"sequences": 200},
     paper={"sequences": 2000},
 )

@@ -216,12 +216,16 @@ def group_of_table(table: Any, *, name: str = "") -> Group:
     """The group with the products `table[i, j] = i j`, element 0 the identity, acting on itself from the
     left."""
     rows = np.asarray(check_whole_numbers("table", table, 0, 2**31 - 1, (None, None)), np.int32)
+    if len(rows) > MOST_IN_TABLE:
+        raise ValueError(f"the table has {len(rows)} rows; at most {MOST_IN_TABLE} are read")
     around = np.arange(len(rows))
     if rows.shape[0] != rows.shape[1] or (rows[0] != around).any() or (rows[:, 0] != around).any():
         raise ValueError(
             f"the table of shape {rows.shape} must be square, and element 0 the identity"
         )
-    if (rows[rows] != rows[:, rows]).any():
+    if (np.sort(rows, axis=1) != around).any() or (np.sort(rows, axis=0) != around[:, None]).any():
+        raise ValueError("a row or column of the table lacks an element; a group's has all of them")
+    if any((rows[row] != row[rows]).any() for row in rows):
         raise ValueError("the table is not associative; a group's is")
     made = group(rows, name=name, most=len(rows))
     numbers = {row.tobytes(): i for i, row in enumerate(rows)}

@@ -133,7 +133,7 @@ class Decomposition:
     components: tuple[Component, ...]
     _component: Int[np.ndarray, " sets"] = field(repr=False)
     """Of every set the component of its class; -1 for single states."""
-    _tiles: tuple[Int[np.ndarray, " tiles"], ...] = field(repr=False)
+    _tiles: tuple[Int[np.ndarray, " _"], ...] = field(repr=False)
     """Of every set the sets that its tiles are: those of the representative, carried along a word."""
 
     @property
@@ -146,7 +146,7 @@ class Decomposition:
         ]
         return f"<{named(self.world)} in {self.levels} levels with {sizes} tiles>"
 
-    def tiles_of(self, P: int) -> Int[np.ndarray, " tiles"]:
+    def tiles_of(self, P: int) -> Int[np.ndarray, " _"]:
         """The image sets that are the tiles of the set with this number."""
         if not isinstance(P, int | np.integer) or not 0 <= P < len(self.sets):
             raise ValueError(
@@ -163,7 +163,7 @@ class Decomposition:
         while self._component[P] >= 0:
             tile = self._holding(P, self.sets.members[:, state])
             found[self._component[P]] = tile
-            P = self._tiles[P][tile]
+            P = int(self._tiles[P][tile])
         return tuple(found)
 
     def decode(self, coordinates: tuple[int, ...]) -> int:

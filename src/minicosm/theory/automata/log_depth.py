@@ -245,7 +245,7 @@ def theorem_10_readout_as_printed(
     """The state may be read from the coordinate `(q, R)` of an arbitrary q. The error counts states that some
     coordinate has wrong."""
     network = theorem_10(world, length).construction
-    inputs = strings(world, length, count, seed)
+    inputs = strings(world, length, count, seed, all_up_to=16 * count)
     exact = exact_states(world, inputs)
     places = network.width // 2 - 1 + np.arange(world.states)
     every = Decoder(
@@ -275,7 +275,7 @@ def theorem_10_sharpness(
     delta, start = automaton(world)
     check_network_length(length)
     check_flag("hats", hats)
-    inputs = strings(world, length, count, seed)
+    inputs = strings(world, length, count, seed, all_up_to=16 * count)
 
     def run(factor: float) -> Theorem:
         network = scan_network(delta, start, length, sharpness=factor, hats=hats)

@@ -45,16 +45,18 @@ def exact_states(world: Semiautomaton, inputs: Int[np.ndarray, "n T"]) -> Int[np
 
 
 def strings(
-    world: Semiautomaton, length: int, count: int, seed: int = 0
+    world: Semiautomaton, length: int, count: int, seed: int = 0, *, all_up_to: int = EXHAUSTIVE
 ) -> Int[np.ndarray, "n length"]:
-    """All strings if there are at most 100,000, else `count`: every symbol alone, pairs of symbols in turns,
-    and equal shares of strings of the world's own law, uniform ones, and ones that repeat symbols."""
+    """All strings if there are at most `all_up_to`, else `count`: every symbol alone, pairs of symbols in
+    turns, and equal shares of strings of the world's own law, uniform ones, and ones that repeat
+    symbols."""
     automaton(world)
     check_network_length(length)
     check_whole("count", count, 1, MOST_STRINGS)
     check_whole("seed", seed)
+    check_whole("all_up_to", all_up_to, 0, 16 * MOST_STRINGS)
     vocab = world.vocab
-    if length * np.log(vocab) <= np.log(EXHAUSTIVE) + 1e-9:
+    if length * np.log(vocab) <= np.log(max(all_up_to, 0.5)) + 1e-9:
         return all_sequences(vocab, length)
     rng = np.random.default_rng([seed, length])
     t = np.arange(length)
@@ -119,11 +121,14 @@ def simulates(
 
 
 def certifier(name: str, network: Network, world: Semiautomaton) -> Callable[..., Theorem]:
-    """The `check` of a construction: `certify(count=200, seed=0)`, or with strings of one's own."""
+    """The `check` of a construction: `certify(count=200, seed=0)` on `strings`, or
+    `certify(inputs=...)`."""
 
-    def check(*, count: int = 200, seed: int = 0, inputs: Any = None) -> Theorem:
+    def check(
+        *, count: int = 200, seed: int = 0, all_up_to: int = EXHAUSTIVE, inputs: Any = None
+    ) -> Theorem:
         if inputs is None:
-            given = strings(world, network.length, count, seed)
+            given = strings(world, network.length, count, seed, all_up_to=all_up_to)
         else:
             given = np.atleast_2d(np.asarray(as_numbers("inputs", inputs, "iu")))
         return simulates(name, network, world, given)
