@@ -1,5 +1,7 @@
 """Worlds: what generates the data, and everything exact about it."""
 
+from . import automata
+from .automata import AutomatonSample, Semiautomaton
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
 from .guided import (
     GuidedWorld,
@@ -60,6 +62,7 @@ from .world import CausalWorld, Drawn, LatentWorld, MaskedWorld, World
 
 __all__ = [
     "HMM",
+    "AutomatonSample",
     "CausalWorld",
     "CliqueIsing",
     "ClosingFloor",
@@ -89,11 +92,13 @@ __all__ = [
     "PosteriorTask",
     "RecoverableWorld",
     "Sample",
+    "Semiautomaton",
     "Supports",
     "TableVerifier",
     "TaskWorld",
     "Translation",
     "World",
+    "automata",
     "balance_contrast",
     "balance_dense",
     "biased_coin",
