@@ -24,6 +24,7 @@ from minicosm.worlds import (
     LatentWorld,
     MaskedWorld,
     MemoryHMM,
+    Semiautomaton,
     World,
     secret_parity,
 )
@@ -53,6 +54,11 @@ CASES = {
         (MaskedWorld, CausalWorld, LatentWorld),
     ),
     Dyck: Case(lambda: Dyck(2, 2, 0.4), 3, (CausalWorld,)),
+    Semiautomaton: Case(
+        lambda: Semiautomaton([[1, 0], [0, 0]], 0, [laws(2, 2), [[1, 0], [0, 1]]], laws(2)),
+        3,
+        (CausalWorld,),
+    ),
     CompleteDyck: Case(lambda: CompleteDyck(Dyck(2, 2), [4]), 4, (World,), True),
     GuidedWorld: Case(lambda: secret_parity([1, 0, 1]), 4, (), True),
     Joint: Case(lambda: Joint(laws(8), 2, 3), 3, (MaskedWorld,), True),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from minicosm.adaptation.checks import check_whole
 from minicosm.worlds import Semiautomaton
 from minicosm.worlds.arrays import check_whole_numbers
 
@@ -49,6 +50,7 @@ class Cascade:
     def wiring(self, level: int) -> tuple[Int[np.ndarray, "rows i"], Int[np.ndarray, "rows o"]]:
         """Of one level: the coordinates of earlier levels with the symbol, and what its parts read. Raises
         if it depends on anything else."""
+        check_whole("level", level, 1, max(self.levels, default=1))
         before = [i for i, at in enumerate(self.levels) if at < level]
         here = [i for i, at in enumerate(self.levels) if at == level]
         n, vocab, _ = self.inputs.shape
@@ -175,8 +177,8 @@ def cascade_network(cascade: Cascade, length: int, *, printed: bool = False) -> 
     layers: list[Layer] = []
     for level in range(1, max(cascade.levels, default=0) + 1):
         here = [i for i, at in enumerate(cascade.levels) if at == level]
-        written = np.concatenate([parts[i].inputs for i in here])
-        at_start = np.concatenate([parts[i].reset_to(int(start[i])) for i in here])
+        written = [dim for i in here for dim in parts[i].inputs]
+        at_start = [code for i in here for code in parts[i].reset_to(int(start[i]))]
         keys, symbols = cascade.wiring(level)
         codes = [parts[i].encoded()[symbols[:, at]] for at, i in enumerate(here)]
         values = np.concatenate(codes, axis=1)
@@ -209,7 +211,7 @@ def _wiring(
     last: list[int],
     keys: Int[np.ndarray, "rows i"],
     values: Int[np.ndarray, "rows o"],
-    written: Int[np.ndarray, " o"],
+    written: list[int],
     width: int,
     length: int,
     printed: bool,
@@ -249,7 +251,7 @@ def theorem_15(world: Semiautomaton) -> Theorem:
         for symbol in range(world.vocab):
             actions = found.actions(at, symbol)
             moved = tuple(q if a is None else a[q] for q, a in zip(at, actions, strict=True))
-            steps += found.decode(moved) != delta[symbol, state]
+            steps += found.decode(moved) != int(delta[symbol, state])
             for part, (c, action) in zip(found.components, enumerate(actions), strict=True):
                 if action is not None:
                     kind += len(set(action)) not in (1, len(action))

@@ -68,12 +68,12 @@ class ResetPart:
         return 2 * self.simulation.rep_dim + 2
 
     @property
-    def elements(self) -> Int[np.ndarray, " r"]:
-        return self.first + np.arange(self.simulation.rep_dim)
+    def elements(self) -> list[int]:
+        return [self.first + i for i in range(self.simulation.rep_dim)]
 
     @property
-    def inverse(self) -> Int[np.ndarray, " r"]:
-        return self.elements + self.simulation.rep_dim
+    def inverse(self) -> list[int]:
+        return [dim + self.simulation.rep_dim for dim in self.elements]
 
     @property
     def value(self) -> int:
@@ -84,11 +84,11 @@ class ResetPart:
         return self.first + self.width - 1
 
     @property
-    def inputs(self) -> Int[np.ndarray, " r+2"]:
+    def inputs(self) -> list[int]:
         """The dimensions that a symbol sets: group, value, blank."""
-        return np.array([*self.elements, self.value, self.blank])
+        return [*self.elements, self.value, self.blank]
 
-    def encoded(self) -> Int[np.ndarray, "symbols r+2"]:
+    def encoded(self) -> Int[np.ndarray, "symbols inputs"]:
         """What each symbol writes there: a bijection its code and a blank, a reset the identity and its
         state."""
         rows = []
