@@ -20,6 +20,29 @@ STUDY = Study(
         "see whether training finds shortcuts, and how brittle they are."
     ),
     headlines=(),
-    misprints=(),
+    misprints=(
+        r"Section 3.1, residual connections: the composition ends in $+ (\mathrm{id} + P)$; Section 3.2 "
+        r"prints $\circ (\mathrm{id} + P)$.",
+        "Section 3.1, padding: Theorems 1 and 2 are Theorems 10 and 11 of the thesis.",
+        r"Proof of Lemma 11: the bias of the second layer is printed $-d_\mathrm{in}$; with "
+        r"$-(d_\mathrm{in} - 1)$ a unit is 1 where all indicators are.",
+        r"Lemma 14, display after the second layer: $g(q')$ for $f(q')$.",
+        r"Theorem 10, choice of $\theta$ and of the values: with the printed $\rho_\theta$ the angle is "
+        r"$+\pi 2^{l-1}/T$, and $W_V$ reads the dimensions $(q, \mathsf{R})$; the sentence after it says "
+        r"what is "
+        "selected.",
+        r"Lemma 15: the sum runs over $[t]$, printed $[T]$; the MLP maps $s$ to $(q_0 + 2Ts) \bmod n$, "
+        r"printed $Ts \bmod n$.",
+        r"Lemma 16, score: $c(j/T - 2 \cdot \mathbb{1}[\sigma_j = \bot])$ with the printed $W_Q$; the text "
+        "leaves out the 2.",
+        r"Proof of Lemma 22: the extremes of the suffix differ by $S$, printed $S + 1$.",
+        r"Proof of Lemma 23: the value returned is $\log(2T - j)$ of the position $j$, printed with "
+        r"$\gamma_j$ in its place.",
+        r"Section 3.4.4.4: the second layer has $2S + 1$ heads, in one place printed $2S$; with "
+        r"max-pooling the depth is $O(1)$, printed $O(S)$ after Theorem 12.",
+        r"Theorem 12, step 2(d): $M_s$ says that $f_1(s)$ is the least, $f_1(s) \le f_{1,\min}$; printed "
+        r"with "
+        "the sides exchanged, which is always true.",
+    ),
     aliases=("shortcuts",),
 )

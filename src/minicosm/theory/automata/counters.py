@@ -27,7 +27,7 @@ def counter_layer(modulus: int, length: int, start: int = 0) -> Layer:
     """
     T = length
     e = np.eye(3)
-    head = Head(*(e[:, [i]] for i in (COUNTDOWN, PAD, VALUE)), e[[VALUE]])
+    head = Head(e[:, [COUNTDOWN]], e[:, [PAD]], e[:, [VALUE]], e[[VALUE]])
     sums = np.arange((modulus - 1) * T + 1)
     table = lookup_1d(
         sums / (2 * T),
@@ -207,7 +207,7 @@ def lemma_16_sizes(world: Semiautomaton, length: int) -> Theorem:
         return Theorem("Lemma 16, sizes", theorem.conditions)
     m, T = world.states, length
     bound = 2 * T * log(m * T) if m * T > 1 else 0.0
-    claimed = {
+    claimed: dict[str, float] = {
         "depth": 1,
         "width": 4,
         "heads": 1,

@@ -1,6 +1,7 @@
 """What the gadgets do, as statements that are run: Lemmas 10 to 13 and Proposition 2."""
 
 from math import exp, pi
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -179,12 +180,12 @@ def _sizes(name: str, pairs: dict[str, tuple]) -> Theorem:
     )
 
 
-def _share(measured: object, claimed: float) -> float:
+def _share(measured: Any, claimed: float) -> float:
     size = float(measured) if isinstance(measured, int | float) else _norm(measured)
     return size / claimed if claimed else (0.0 if size == 0 else np.inf)
 
 
-def _norm(array: object) -> float:
-    """The largest absolute entry."""
-    values = getattr(array, "data", array) if not isinstance(array, np.ndarray) else array
+def _norm(array: Any) -> float:
+    """The largest absolute entry, of a dense or a sparse array."""
+    values = array if isinstance(array, np.ndarray) else array.data
     return float(np.abs(values).max(initial=0.0))

@@ -158,4 +158,5 @@ def algorithm_1(
         state = z[:, t] - z[rows, at] + wall
         for list_, value in zip(found, (state, t - length + 1, at + 1, wall), strict=True):
             list_.append(value)
-    return Suffix(*(np.stack(values, axis=1) for values in found), z)
+    states, begins, ends, at_wall = (np.stack(values, axis=1) for values in found)
+    return Suffix(states, begins, ends, at_wall, z)

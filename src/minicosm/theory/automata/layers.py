@@ -138,7 +138,7 @@ class Table(NamedTuple):
         """The MLP of Lemma 11 that computes the table."""
         from .gadgets import lookup
 
-        return lookup(self.keys, self.values, self.reads, self.writes, gap=1.0)
+        return lookup(self.keys, self.values, self.reads.tolist(), self.writes.tolist(), gap=1.0)
 
 
 class Layer(NamedTuple):

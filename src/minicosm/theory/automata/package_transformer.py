@@ -113,13 +113,15 @@ def _one_code_each(network: Network) -> Network:
     if len(decoder.labels) == decoder.states == len(set(decoder.labels.tolist())):
         return network
     d = network.width
-    table = lookup(decoder.codes, decoder.labels[:, None], decoder.reads, [d], gap=1.0)
+    table = lookup(decoder.codes, decoder.labels[:, None], decoder.reads.tolist(), [d], gap=1.0)
     layers = [layer.placed(np.arange(d), d + 1) for layer in network.layers]
-    wider = [
-        np.pad(a, ((0, 0), (0, 1))) for a in (network.encoder, network.pads, network.positions)
-    ]
+    encoder, pads, positions = (
+        np.pad(rows, ((0, 0), (0, 1)))
+        for rows in (network.encoder, network.pads, network.positions)
+    )
     last = identity_layer(d + 1)._replace(maps=(table,))
-    return Network(*wider, (*layers, last), Decoder.of_scalar(d, np.arange(decoder.states)))
+    decode = Decoder.of_scalar(d, np.arange(decoder.states))
+    return Network(encoder, pads, positions, (*layers, last), decode)
 
 
 def _written(layer: Layer) -> np.ndarray:

@@ -1,17 +1,21 @@
 """Gridworlds in two layers of attention: Algorithm 1, Lemmas 22 and 23, Theorem 12."""
 
+from typing import Any
+
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import automata as theory
-from minicosm.theory.automata.gridworld import algorithm_1
+from minicosm.theory.automata.gridworld import Reading, algorithm_1
+from minicosm.theory.automata.gridworld_reading import Printed
 from minicosm.theory.automata.simulation import simulates
 from minicosm.worlds import Semiautomaton, automata
 
 from ..trials import Gridworlds
 
-PRINTED = ("step 2(a)", "unmatched heads", "centre head", "output")
-PATH = "RRLRRRRLRLLRLLLLRRLRRRLLRLRRRR"  # of the picture, on a gridworld of four places
+PRINTED: tuple[Printed, ...] = ("step 2(a)", "unmatched heads", "centre head", "output")
+READINGS: tuple[Reading, ...] = ("count", "deep", "wide")
+PATH = "LRLLRRLRLRRRLLLRRRLRRLLRLR"  # of the picture, on a gridworld of four places
 
 
 def run(config: Gridworlds, progress: Progress) -> TrialResult:
@@ -40,7 +44,7 @@ def _all_paths(ledger: Ledger, world: Semiautomaton, length: int) -> None:
 def _paths(ledger: Ledger, config: Gridworlds, world: Semiautomaton, length: int) -> None:
     """Random paths, and such that stay at walls."""
     S, start = world.states - 1, int(world.start)
-    row = {"S": S, "start": start}
+    row: dict[str, Any] = {"S": S, "start": start}
     paths = theory.strings(world, length, config.sequences, config.seed, all_up_to=0)
     ledger.add(theory.algorithm_1_is_exact(world, paths), all=False)
     ledger.add(theory.lemma_22(world, paths), all=False)
@@ -48,7 +52,7 @@ def _paths(ledger: Ledger, config: Gridworlds, world: Semiautomaton, length: int
     ledger.add(theory.lemma_23(world, length, few), **row)
     ledger.add(theory.lemma_23(world, length, few, printed=True), **row)
     some = paths[: max(5, config.sequences // (1 if start == 0 else 4))]
-    for read in ("count", "deep", "wide"):
+    for read in READINGS:
         theorem = theory.theorem_12(world, length, read=read)
         ledger.add(theorem.certify(inputs=some), f"Theorem 12 ({read})", **row)
         hard = theorem.construction.as_hard(2)
