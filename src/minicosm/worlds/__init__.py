@@ -1,5 +1,6 @@
 """Worlds: what generates the data, and everything exact about it."""
 
+from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
 from .guided import (
     GuidedWorld,
@@ -55,16 +56,31 @@ from .hmm import (
 )
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
+from .topics import (
+    LDA,
+    Moments,
+    OverlappingTopics,
+    OverlapSample,
+    Recovery,
+    TopicPosterior,
+    TopicSample,
+    TopicWorld,
+    recover_topics,
+    topic_agreement,
+)
 from .translation import Fertility, PhrasePosterior, Translation
 from .world import CausalWorld, Drawn, LatentWorld, MaskedWorld, World
 
 __all__ = [
     "HMM",
+    "LDA",
     "CausalWorld",
     "CliqueIsing",
     "ClosingFloor",
     "ClosingQuery",
     "CompleteDyck",
+    "Corrupted",
+    "Corruption",
     "CoveredWorld",
     "Drawn",
     "Dyck",
@@ -84,14 +100,21 @@ __all__ = [
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
+    "Moments",
+    "OverlapSample",
+    "OverlappingTopics",
     "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
     "RecoverableWorld",
+    "Recovery",
     "Sample",
     "Supports",
     "TableVerifier",
     "TaskWorld",
+    "TopicPosterior",
+    "TopicSample",
+    "TopicWorld",
     "Translation",
     "World",
     "balance_contrast",
@@ -122,10 +145,12 @@ __all__ = [
     "prompt_memory_world",
     "random_tree",
     "rank_deficient_world",
+    "recover_topics",
     "recoverable_memory_world",
     "secret_parity",
     "separable_world",
     "some_zero",
+    "topic_agreement",
     "transient_world",
     "tree_world",
     "uncovered_world",
