@@ -17,6 +17,7 @@ from ..arrays import (
     check_kind,
     check_length,
     check_positive,
+    check_size,
     check_tokens,
     check_whole_numbers,
     short,
@@ -26,7 +27,7 @@ from .mixtures import law_of_topic_count, mixture_of_dirichlet, mixture_of_sets
 
 Loss = Literal["squared", "cross-entropy"]
 LOSSES: tuple[Loss, ...] = ("squared", "cross-entropy")
-MOST_WORDS = 2**24
+MOST_WORDS = 2**53  # of theory; documents are drawn of at most 2^24
 MOST_LENGTH = 2**16
 
 
@@ -122,6 +123,7 @@ class TopicWorld(eqx.Module):
     @property
     def labels(self) -> Int[np.ndarray, " V"]:
         """The topic of every word."""
+        check_size("the list of all words", self.vocab, 2**24)
         return np.repeat(np.arange(self.topics), self.words)
 
     @property
@@ -144,6 +146,7 @@ class TopicWorld(eqx.Module):
             low, most = self.lengths
         else:
             low = most = check_length(length, MOST_LENGTH)
+        check_size("the list of all words", self.vocab, 2**24)
         mixture_key, topic_key, word_key, length_key = jax.random.split(check_key(key), 4)
         T = self.topics
         if self.per_document is not None:
