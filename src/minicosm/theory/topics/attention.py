@@ -345,13 +345,15 @@ def symmetric_minimum(
 
     def objective(logs: np.ndarray) -> tuple[float, np.ndarray]:
         weights = np.exp(logs)
-        loss = word_loss(world, corruption, *weights[:2], value, "full", weights[2])
+        alpha, beta, mask = weights
+        loss = word_loss(world, corruption, alpha, beta, value, "full", mask)
         slopes = []
         for i in range(3):
             moved = weights.astype(complex)
             moved[i] += 1e-20j * weights[i]
-            moved_loss = word_loss(world, corruption, *moved[:2], value, "full", moved[2])
-            slopes.append(np.imag(moved_loss) / 1e-20)
+            alpha, beta, mask = moved
+            step = word_loss(world, corruption, alpha, beta, value, "full", mask)
+            slopes.append(np.imag(step) / 1e-20)
         return float(loss), np.array(slopes)
 
     start = np.log([np.maximum(best.alpha, 1e-3), best.beta, 1.0])

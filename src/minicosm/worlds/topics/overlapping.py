@@ -80,8 +80,9 @@ class OverlappingTopics(eqx.Module):
         ranks = 1 + jax.random.permutation(order_key, words)
         law = ranks ** (-float(zipf))
         law = law / law.sum()
-        drawn = jax.random.dirichlet(topic_key, sparsity * words * law, (topics,))
-        drawn = np.asarray(drawn, np.float64)
+        drawn = np.asarray(
+            jax.random.dirichlet(topic_key, sparsity * words * law, (topics,)), np.float64
+        )
         W = np.zeros((words + stop_words, topics))
         W[:words] = (drawn / drawn.sum(axis=1, keepdims=True)).T
         stop = np.zeros(words + stop_words)

@@ -153,7 +153,7 @@ class TopicWorld(eqx.Module):
             chosen = jax.random.permutation(mixture_key, T) < self.per_document
             mixture = chosen / jnp.asarray(self.per_document, float)
         else:
-            mixture = jax.random.dirichlet(mixture_key, jnp.full(T, self.dirichlet))
+            mixture = jax.random.dirichlet(mixture_key, jnp.full(T, float(self.dirichlet or 0)))
         topic = jax.random.categorical(topic_key, jnp.log(mixture), shape=(most,))
         word = jax.random.randint(word_key, (most,), 0, self.words)
         size = jax.random.randint(length_key, (), low, most + 1)
