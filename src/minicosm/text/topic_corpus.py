@@ -50,7 +50,7 @@ def read_topic_corpus(path: str | Path, *, others: Others = "refuse") -> TopicCo
     """Read a corpus with topics.
 
     A **folder** has one document in each `.txt` file, words between blanks, and a file `topics.txt` with one
-    topic in each line: its words between blanks. A **Parquet file** has a row for each document, with a column
+    topic in each line: its words between blanks. A **Parquet file** has a row for each document, a column
     `tokens` (a list of words or of whole numbers) and a column `topics` (a list as long: the topic of each
     token, a text or a whole number, null for none); a word belongs to every topic that it has in some place.
 

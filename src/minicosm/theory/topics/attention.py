@@ -12,6 +12,7 @@ gives them none with the same `W_V`.
 
 from typing import Any, Literal, NamedTuple
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 from scipy.optimize import brentq, minimize
@@ -265,6 +266,11 @@ def attention_model(
     return BagAttention(None, np.eye(ids), np.sqrt(ids) * table, W)
 
 
+@eqx.filter_jit
+def _outputs(model: BagAttention, counts: np.ndarray, queries: np.ndarray) -> Any:
+    return model.logits(counts, queries)
+
+
 @checked()
 def loss_by_tokens(
     model: BagAttention, world: TopicWorld, corruption: Corruption, hidden: bool = False
@@ -280,7 +286,7 @@ def loss_by_tokens(
         for inside, x in zip(sets, rows, strict=True):
             counts = x.copy()
             counts[0] = 0.0 if hidden else counts[0]
-            out = np.asarray(model.logits(counts, words), float)
+            out = np.asarray(_outputs(model, counts, words), float)
             labels = inside / inside.sum()
             # joint[q, i] = P(the position shows q and its label is i)
             joint = corruption.kept * np.diag(labels)
