@@ -320,7 +320,7 @@ def figure_2_7(results: Results) -> Outcome:
             below("variation with $\\alpha$", found["flatness"], FLAT),
             above("over lower bound", found["over lower bound"], 1.0),
             above("under upper bound", found["under upper bound"], 1.0),
-            below("$\\alpha$ over its bound", found["alpha over its bound"], 1.0),
+            below("weight $\\alpha$ over its bound", found["alpha over its bound"], 1.0),
         ]
         columns = ("tau", "low", "high", "beta", "alpha", "loss")
         lines += [(keys, *row) for row in zip(*(found[c] for c in columns), strict=True)]

@@ -13,6 +13,7 @@ from ..trials import trained
 claim = STUDY.section(__doc__)
 
 KINDS = ("same word", "same topic", "different topic")
+MOST = 3  # of 4 settings
 DIAGONAL, KEPT = (
     3.0,
     0.7,
