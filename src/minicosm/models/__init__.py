@@ -1,5 +1,6 @@
 """Models: what predicts. Exact worlds satisfy these protocols as they are."""
 
+from .bag_attention import BagAttention
 from .cached import CachedMemory, CachedTransformer
 from .config import TransformerConfig
 from .hugging_face import export_bert
@@ -12,6 +13,7 @@ from .weights import from_arrays, load, save, to_arrays
 
 __all__ = [
     "LSTM",
+    "BagAttention",
     "CachedMemory",
     "CachedTransformer",
     "CausalLM",

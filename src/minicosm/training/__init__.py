@@ -1,5 +1,6 @@
 """Training: objectives, schedules and the one compiled training loop."""
 
+from .bags import ARMS, Arm, BagLoss, Bags, draw_bags, mean_losses, stack_arms, stack_bags
 from .fit import History, Loss, fit, fit_ensemble
 from .labels import Labelled, LabelledWorld, LabelObjective
 from .objectives import CausalObjective, MaskedObjective, Objective
@@ -9,6 +10,10 @@ from .refinement import Pairs, RefinementObjective, TranslationObjective
 from .schedules import adam, adamw, muon, warmup_cosine, warmup_linear
 
 __all__ = [
+    "ARMS",
+    "Arm",
+    "BagLoss",
+    "Bags",
     "CausalObjective",
     "Diverged",
     "History",
@@ -25,9 +30,13 @@ __all__ = [
     "TranslationObjective",
     "adam",
     "adamw",
+    "draw_bags",
     "fit",
     "fit_ensemble",
+    "mean_losses",
     "muon",
+    "stack_arms",
+    "stack_bags",
     "warmup_cosine",
     "warmup_linear",
 ]

@@ -2,6 +2,7 @@
 
 from . import automata
 from .automata import AutomatonSample, Semiautomaton
+from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
 from .guided import (
     GuidedWorld,
@@ -57,17 +58,40 @@ from .hmm import (
 )
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
+from .topics import (
+    LDA,
+    BlockStatistics,
+    Moments,
+    OverlappingTopics,
+    OverlapSample,
+    PairAttention,
+    Recovery,
+    Relation,
+    TopicPosterior,
+    TopicSample,
+    TopicWorld,
+    block_statistics,
+    cosines,
+    pair_attention,
+    recover_topics,
+    topic_agreement,
+    topic_pairs,
+)
 from .translation import Fertility, PhrasePosterior, Translation
 from .world import CausalWorld, Drawn, LatentWorld, MaskedWorld, World
 
 __all__ = [
     "HMM",
+    "LDA",
     "AutomatonSample",
+    "BlockStatistics",
     "CausalWorld",
     "CliqueIsing",
     "ClosingFloor",
     "ClosingQuery",
     "CompleteDyck",
+    "Corrupted",
+    "Corruption",
     "CoveredWorld",
     "Drawn",
     "Dyck",
@@ -87,15 +111,24 @@ __all__ = [
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
+    "Moments",
+    "OverlapSample",
+    "OverlappingTopics",
+    "PairAttention",
     "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
     "RecoverableWorld",
+    "Recovery",
+    "Relation",
     "Sample",
     "Semiautomaton",
     "Supports",
     "TableVerifier",
     "TaskWorld",
+    "TopicPosterior",
+    "TopicSample",
+    "TopicWorld",
     "Translation",
     "World",
     "automata",
@@ -103,7 +136,9 @@ __all__ = [
     "balance_dense",
     "biased_coin",
     "biased_coin_table",
+    "block_statistics",
     "coin_flip_tree",
+    "cosines",
     "covered_world",
     "decide",
     "degrade_rank",
@@ -123,14 +158,18 @@ __all__ = [
     "noisy_table",
     "nonstationary",
     "overlapping_spans_world",
+    "pair_attention",
     "position_one_world",
     "prompt_memory_world",
     "random_tree",
     "rank_deficient_world",
+    "recover_topics",
     "recoverable_memory_world",
     "secret_parity",
     "separable_world",
     "some_zero",
+    "topic_agreement",
+    "topic_pairs",
     "transient_world",
     "tree_world",
     "uncovered_world",
