@@ -5,7 +5,7 @@ from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
 from .progress import Diverged, Stopped
 from .refinement import Pairs, RefinementObjective, TranslationObjective
-from .schedules import adam, adamw, muon, warmup_cosine, warmup_linear
+from .schedules import adam, adamw, muon, ngd, warmup_cosine, warmup_linear
 
 __all__ = [
     "CausalObjective",
@@ -24,6 +24,7 @@ __all__ = [
     "fit",
     "fit_ensemble",
     "muon",
+    "ngd",
     "warmup_cosine",
     "warmup_linear",
 ]

@@ -1,6 +1,7 @@
 """Worlds: what generates the data, and everything exact about it."""
 
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
+from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean
 from .guided import (
     GuidedWorld,
     Knapsack,
@@ -66,11 +67,15 @@ __all__ = [
     "ClosingQuery",
     "CompleteDyck",
     "CoveredWorld",
+    "DiagonalGaussian",
     "Drawn",
     "Dyck",
     "DyckSample",
     "EndingDyck",
+    "ExponentialFamily",
     "Fertility",
+    "FiniteFamily",
+    "GaussianMean",
     "GuidedWorld",
     "Interval",
     "Ising",
