@@ -2,6 +2,7 @@
 
 from .cached import CachedMemory, CachedTransformer
 from .config import TransformerConfig
+from .density_ratio import DensityRatio
 from .hugging_face import export_bert
 from .protocols import CausalLM, Generator, MaskedLM, Verifier
 from .transformer import Transformer, TransformerTrace
@@ -12,6 +13,7 @@ __all__ = [
     "CachedMemory",
     "CachedTransformer",
     "CausalLM",
+    "DensityRatio",
     "Generator",
     "MaskedLM",
     "Memory",

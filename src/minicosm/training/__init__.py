@@ -1,5 +1,6 @@
 """Training: objectives, schedules and the one compiled training loop."""
 
+from .contrastive import SampledContrast, contrastive_loss
 from .fit import History, Loss, fit, fit_ensemble
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
@@ -17,10 +18,12 @@ __all__ = [
     "OneOf",
     "Pairs",
     "RefinementObjective",
+    "SampledContrast",
     "Stopped",
     "TranslationObjective",
     "adam",
     "adamw",
+    "contrastive_loss",
     "fit",
     "fit_ensemble",
     "muon",

@@ -1,10 +1,11 @@
 """The optimisation landscape of noise-contrastive estimation: Section 4.1 of B. Liu's thesis.
 
-`Contrast` is a loss in a world, NCE or eNCE, with its exact gradient and Hessian; `descend` and `steps_to` run
-gradient descent, normalised descent and Newton's method on it. A theorem is a function and returns a `Theorem`.
+`Contrast` is a loss in a world, NCE or eNCE, with its exact gradient and Hessian; `descend` and `steps_to`
+run gradient descent, normalised descent and Newton's method on it. A theorem is a function and returns a
+`Theorem`.
 """
 
-from .constants import (
+from .assumptions import (
     Constants,
     Neighbourhood,
     constants,
@@ -17,18 +18,7 @@ from .contrast import (
     Contrast,
     Optimum,
 )
-from .descent import (
-    Path,
-    Rule,
-    Steps,
-    adam,
-    descend,
-    gd,
-    momentum,
-    newton,
-    ngd,
-    steps_to,
-)
+from .descent import Path, Steps, descend, steps_to
 from .descent_theorems import (
     corollary_2,
     curvature,
@@ -78,9 +68,7 @@ __all__ = [
     "Neighbourhood",
     "Optimum",
     "Path",
-    "Rule",
     "Steps",
-    "adam",
     "claim_6",
     "constants",
     "corollary_2",
@@ -89,7 +77,6 @@ __all__ = [
     "directions",
     "figure_4_1",
     "free_partition",
-    "gd",
     "lemma_44",
     "lemma_44_dependent",
     "lemma_45",
@@ -110,11 +97,8 @@ __all__ = [
     "lemma_60_as_printed",
     "lemma_61",
     "lemma_61_as_printed",
-    "momentum",
     "neighbourhood",
-    "newton",
     "newton_undamped",
-    "ngd",
     "proposition_7",
     "proposition_7_as_printed",
     "proposition_8",

@@ -1,6 +1,6 @@
 """The population losses of noise-contrastive estimation in a world, exactly."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,14 +9,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from minicosm.adaptation.checks import check_choice, check_kind, check_reals, check_whole
+from minicosm.training.contrastive import KINDS, Kind
 from minicosm.training.schedules import normalised
 from minicosm.worlds import ExponentialFamily
 
 from . import moments as of
 from .moments import Moments
 
-Kind = Literal["nce", "exponential"]
-KINDS: tuple[Kind, ...] = ("nce", "exponential")
 NODES = 4001
 MOST_NODES = 2**20
 BATCH = 64
@@ -54,32 +53,14 @@ class Contrast(eqx.Module):
     def __init__(self, world: ExponentialFamily, kind: Kind = "nce", nodes: int = NODES):
         check_kind("world", world, ExponentialFamily)
         self.kind = check_choice("kind", kind, KINDS)
-        self.nodes = check_whole("nodes", nodes, 2, MOST_NODES)
+        check_whole("nodes", nodes, 2, MOST_NODES)
+        self.nodes = nodes if kind == "nce" else 2  # the closed form has none: one program for all
         self.world = world
         if kind == "nce":
             world.grid(2)  # which says if there is none
 
-    # -- to be compiled -------------------------------------------------------------------------
-
-    def loss_at(self, tau: Float[Array, " extended"]) -> Float[Array, ""]:
-        """The loss, as a function that JAX differentiates; in the precision that holds where it is called."""
-        if self.kind == "nce":
-            return of.nce_loss(self.world, self.world.grid(self.nodes), tau)
-        return of.exponential_loss(self.world, tau)
-
-    def log_loss_at(self, tau: Float[Array, " extended"]) -> Float[Array, ""]:
-        """Its logarithm."""
-        if self.kind == "nce":
-            return of.nce_log_loss(self.world, self.world.grid(self.nodes), tau)
-        return of.exponential_log_loss(self.world, tau)
-
-    def moments_at(self, tau: Float[Array, " extended"]) -> Moments:
-        """Gradient and Hessian with their factors taken out."""
-        if self.kind == "nce":
-            return of.nce_moments(self.world, self.world.grid(self.nodes), tau)
-        return of.exponential_moments(self.world, tau)
-
-    # -- answers --------------------------------------------------------------------------------
+    def _answer(self, what: str, tau: np.ndarray) -> np.ndarray:
+        return answers(self, what, tau[None])[0]
 
     def _check(self, tau: Any) -> np.ndarray:
         return np.asarray(check_reals("tau", tau, (self.world.parameters + 1,)), np.float64)
@@ -101,31 +82,31 @@ class Contrast(eqx.Module):
 
     def log_loss(self, tau: Float[np.ndarray, " extended"]) -> float:
         """The logarithm of the loss."""
-        return float(_answer(self, "log loss", self._check(tau)))
+        return float(self._answer("log loss", self._check(tau)))
 
     def gradient(self, tau: Float[np.ndarray, " extended"]) -> Float[np.ndarray, " extended"]:
         """The gradient at τ."""
-        return _answer(self, "gradient", self._inside(tau))
+        return self._answer("gradient", self._inside(tau))
 
     def direction(self, tau: Float[np.ndarray, " extended"]) -> Float[np.ndarray, " extended"]:
         """The gradient divided by its norm, whatever its size; 0 where the gradient is 0."""
-        return _answer(self, "direction", self._inside(tau))
+        return self._answer("direction", self._inside(tau))
 
     def hessian(
         self, tau: Float[np.ndarray, " extended"]
     ) -> Float[np.ndarray, "extended extended"]:
         """The Hessian at τ."""
-        return _answer(self, "hessian", self._inside(tau))
+        return self._answer("hessian", self._inside(tau))
 
     def condition(self, tau: Float[np.ndarray, " extended"]) -> float:
         """The condition number of the Hessian at τ; infinite where it is singular."""
-        least, largest = _answer(self, "extremes", self._inside(tau))[:2]
+        least, largest = self._answer("extremes", self._inside(tau))[:2]
         return float(largest / least) if least > 0 else np.inf
 
     def optimum(self) -> Optimum:
         """Loss and curvature at the parameter of the data, τ*."""
         truth = self._check(self.world.truth)
-        least, largest, log_scale = _answer(self, "extremes", truth)
+        least, largest, log_scale = self._answer("extremes", truth)
         log_loss = self.log_loss(truth)
         with np.errstate(divide="ignore"):
             logs = np.log([largest, least]) + log_scale
@@ -140,17 +121,41 @@ class Contrast(eqx.Module):
         )
 
 
+# -- to be compiled, in the precision that holds where they are called -------------------------------
+
+
+def loss_at(contrast: Contrast, tau: Float[Array, " extended"]) -> Float[Array, ""]:
+    """The loss, as a function that JAX differentiates."""
+    if contrast.kind == "nce":
+        return of.nce_loss(contrast.world, contrast.world.grid(contrast.nodes), tau)
+    return of.exponential_loss(contrast.world, tau)
+
+
+def log_loss_at(contrast: Contrast, tau: Float[Array, " extended"]) -> Float[Array, ""]:
+    """Its logarithm."""
+    if contrast.kind == "nce":
+        return of.nce_log_loss(contrast.world, contrast.world.grid(contrast.nodes), tau)
+    return of.exponential_log_loss(contrast.world, tau)
+
+
+def moments_at(contrast: Contrast, tau: Float[Array, " extended"]) -> Moments:
+    """Gradient and Hessian with their factors taken out."""
+    if contrast.kind == "nce":
+        return of.nce_moments(contrast.world, contrast.world.grid(contrast.nodes), tau)
+    return of.exponential_moments(contrast.world, tau)
+
+
 def answer_at(contrast: Contrast, what: str, tau: Array) -> Array:
     """One of the answers, to be compiled."""
     if what == "loss":
-        return contrast.loss_at(tau)
+        return loss_at(contrast, tau)
     if what == "log loss":
-        return contrast.log_loss_at(tau)
+        return log_loss_at(contrast, tau)
     if what == "hessian by differentiation":
-        return jax.hessian(contrast.loss_at)(tau)
+        return jax.hessian(lambda tau: loss_at(contrast, tau))(tau)
     if what == "gradient by differentiation":
-        return jax.grad(contrast.loss_at)(tau)
-    moments = contrast.moments_at(tau)
+        return jax.grad(lambda tau: loss_at(contrast, tau))(tau)
+    moments = moments_at(contrast, tau)
     if what == "gradient":
         return moments.gradient() * jnp.exp(moments.log_gradient)
     if what == "scaled gradient":
@@ -165,25 +170,20 @@ def answer_at(contrast: Contrast, what: str, tau: Array) -> Array:
 
 
 @eqx.filter_jit
-def _one(contrast: Contrast, what: str, tau: Array) -> Array:
-    return answer_at(contrast, what, tau)
-
-
-@eqx.filter_jit
 def _many(contrast: Contrast, what: str, taus: Array) -> Array:
     return jax.vmap(lambda tau: answer_at(contrast, what, tau))(taus)
 
 
-def _answer(contrast: Contrast, what: str, tau: np.ndarray) -> np.ndarray:
+def in_batches(function: Any, rows: Float[np.ndarray, "n k"]) -> np.ndarray:
+    """A compiled function of many rows, in double precision; in batches of one size, which compile once."""
+    short = -len(rows) % BATCH
+    padded = np.concatenate([rows, np.repeat(np.asarray(rows)[-1:], short, axis=0)])
     with jax.enable_x64(True):
-        return np.asarray(_one(contrast, what, tau))
+        batches = np.split(np.asarray(padded, np.float64), len(padded) // BATCH)
+        found = [np.asarray(function(batch)) for batch in batches]
+    return np.concatenate(found)[: len(rows)]
 
 
 def answers(contrast: Contrast, what: str, taus: Float[np.ndarray, "n extended"]) -> np.ndarray:
-    """One of the answers at many τ, in double precision; in batches of one size, which compile once."""
-    short = -len(taus) % BATCH
-    padded = np.concatenate([taus, np.repeat(np.asarray(taus)[-1:], short, axis=0)])
-    with jax.enable_x64(True):
-        batches = np.split(np.asarray(padded, np.float64), len(padded) // BATCH)
-        found = [np.asarray(_many(contrast, what, batch)) for batch in batches]
-    return np.concatenate(found)[: len(taus)]
+    """One of the answers at many τ."""
+    return in_batches(lambda batch: _many(contrast, what, batch), taus)

@@ -18,52 +18,16 @@ from minicosm.training.schedules import normalised
 
 from ..checks import COUNT, POSITIVE, whole
 from ..signatures import checked
-from .contrast import Contrast
+from .contrast import Contrast, log_loss_at, moments_at
 from .moments import Moments
 
 Method = Literal["gd", "ngd", "newton", "momentum", "adam"]
 Status = Literal["reached", "steps", "stationary", "diverged"]
-STATUS: tuple[Status, ...] = ("steps", "reached", "stationary", "diverged")
+STATUS: tuple[Status, ...] = ("steps", "reached", "stationary", "diverged", "steps")
+ENDED = 4
 Precision = Literal["float64", "float32"]
 MOST_RECORDED = 2**20
-TINY = 1e-300  # in the place of Adam's epsilon, which would make it plain descent where gradients are tiny
-
-
-class Rule(NamedTuple):
-    """How a step is made: a method and its step size η."""
-
-    method: Method
-    rate: float
-
-
-@checked(rate=POSITIVE)
-def gd(rate: float) -> Rule:
-    """`τ - η g`."""
-    return Rule("gd", rate)
-
-
-@checked(rate=POSITIVE)
-def ngd(rate: float) -> Rule:
-    """`τ - η g/|g|`; the gradient is taken without its common factor, so that it never underflows."""
-    return Rule("ngd", rate)
-
-
-@checked(rate=POSITIVE)
-def newton(rate: float = 1.0) -> Rule:
-    """`τ - η H^-1 g`."""
-    return Rule("newton", rate)
-
-
-@checked(rate=POSITIVE)
-def momentum(rate: float) -> Rule:
-    """Gradient descent with momentum 0.9."""
-    return Rule("momentum", rate)
-
-
-@checked(rate=POSITIVE)
-def adam(rate: float) -> Rule:
-    """Adam without its epsilon."""
-    return Rule("adam", rate)
+TINY = 1e-300  # in the place of Adam's epsilon: 0/0 is 0
 
 
 class Steps(NamedTuple):
@@ -137,28 +101,30 @@ class _State(NamedTuple):
 
 
 def _advance(
-    contrast: Contrast, method: Method, scaled: bool, rate: Array, radius: Array, state: _State
-) -> tuple[_State, Moments]:
+    contrast: Contrast,
+    method: Method,
+    scaled: bool,
+    rate: Array,
+    radius: Array,
+    state: _State,
+    moments: Moments,
+) -> _State:
     """One step; a step that is not finite is not made."""
-    moments = contrast.moments_at(state.tau)
     change, optimiser = _step(method, scaled, rate, moments, state.optimiser)
     tau = optax.apply_updates(state.tau, change)
     finite = jnp.all(jnp.isfinite(change)) & jnp.all(jnp.isfinite(tau))
-    rest = jnp.all(tau == state.tau)
     if contrast.kind == "exponential":
-        finite = finite & jnp.isfinite(contrast.log_loss_at(tau))
+        finite = finite & jnp.isfinite(log_loss_at(contrast, tau))
+    rest = jnp.all(tau == state.tau)
     distance = jnp.linalg.norm(tau - jnp.asarray(contrast.world.truth))
     status = jnp.where(finite, jnp.where(distance <= radius, 1, jnp.where(rest, 2, 0)), 3)
     moved = finite & ~rest
-    return (
-        _State(
-            state.done + moved,
-            jnp.where(moved, tau, state.tau),
-            optimiser,
-            jnp.where(moved, jnp.minimum(state.best, distance), state.best),
-            status,
-        ),
-        moments,
+    return _State(
+        state.done + moved,
+        jnp.where(moved, tau, state.tau),
+        optimiser,
+        jnp.where(moved, jnp.minimum(state.best, distance), state.best),
+        status,
     )
 
 
@@ -175,11 +141,11 @@ def _count(
     def goes_on(state: _State) -> Bool[Array, ""]:
         return (state.status == 0) & (state.done < most)
 
-    return jax.lax.while_loop(
-        goes_on,
-        lambda state: _advance(contrast, method, True, rate, radius, state)[0],
-        _begin(contrast, method, rate, radius, tau),
-    )
+    def body(state: _State) -> _State:
+        moments = moments_at(contrast, state.tau)
+        return _advance(contrast, method, True, rate, radius, state, moments)
+
+    return jax.lax.while_loop(goes_on, body, _begin(contrast, method, rate, radius, tau))
 
 
 @eqx.filter_jit
@@ -192,30 +158,24 @@ def _record(
     tau: Array,
     steps: Array,
 ) -> tuple[_State, Array]:
-    """The last state, and of every row τ, the log of the loss and of the gradient's norm."""
+    """The last state, and of every row τ, the log of the loss and of the gradient's norm. A turn of the loop
+    writes the row of its state and then steps; after the last row it writes, it does not."""
     never = jnp.asarray(-1.0, tau.dtype)
-
-    def row_of(tau: Array) -> Array:
-        moments = contrast.moments_at(tau)
-        norm = jnp.log(jnp.linalg.norm(moments.gradient())) + moments.log_gradient
-        return jnp.append(tau, jnp.stack([contrast.log_loss_at(tau), norm]))
 
     def body(carry: tuple[_State, Array]) -> tuple[_State, Array]:
         state, table = carry
-        state, _ = _advance(contrast, method, scaled, rate, never, state)
-        return state, table.at[state.done].set(row_of(state.tau))
+        moments = moments_at(contrast, state.tau)
+        norm = jnp.log(jnp.linalg.norm(moments.gradient())) + moments.log_gradient
+        row = jnp.append(state.tau, jnp.stack([log_loss_at(contrast, state.tau), norm]))
+        table = table.at[state.done].set(row)
+        after = _advance(contrast, method, scaled, rate, never, state, moments)
+        ended = state._replace(status=jnp.asarray(ENDED, state.status.dtype))
+        over = state.done >= steps
+        return jax.tree.map(lambda a, b: jnp.where(over, a, b), ended, after), table
 
     begin = _begin(contrast, method, rate, never, tau)
-    table = jnp.zeros((rows, tau.size + 2), tau.dtype).at[0].set(row_of(tau))
-    return jax.lax.while_loop(
-        lambda carry: (carry[0].status == 0) & (carry[0].done < steps), body, (begin, table)
-    )
-
-
-def _rule(name: str, value: Any, given: Any) -> Rule:
-    if not isinstance(value, Rule):
-        raise TypeError(f"{name} is no Rule; give one that gd, ngd or newton makes")
-    return value
+    table = jnp.zeros((rows, tau.size + 2), tau.dtype)
+    return jax.lax.while_loop(lambda carry: carry[0].status == 0, body, (begin, table))
 
 
 def _start(name: str, value: Any, given: Any) -> np.ndarray:
@@ -227,19 +187,20 @@ def _flag(name: str, value: Any, given: Any) -> bool:
     return check_flag(name, value)
 
 
-def _note(status: Status, rule: Rule, done: int) -> str:
+def _note(status: Status, method: Method, rate: float, done: int) -> str:
     if status == "diverged":
         return (
-            f"step {done + 1} of {rule.method} with step size {rule.rate:g} is not finite or leaves the "
+            f"step {done + 1} of {method} with step size {rate:g} is not finite or leaves the "
             "domain of the loss; what was before it is kept, and a smaller step size is needed"
         )
     return f"the step after {done} has length 0" if status == "stationary" else ""
 
 
-@checked(rule=_rule, radius=POSITIVE, start=_start, most=COUNT)
+@checked(rate=POSITIVE, radius=POSITIVE, start=_start, most=COUNT)
 def steps_to(
     contrast: Contrast,
-    rule: Rule,
+    method: Method,
+    rate: float,
     radius: float,
     start: Float[np.ndarray, " extended"] | None = None,
     most: int = 10**7,
@@ -247,16 +208,17 @@ def steps_to(
     """Steps until `|τ - τ*| <= radius`, from the noise or from `start`, at most `most` of them."""
     tau = np.asarray(contrast.world.noise if start is None else start, np.float64)
     with jax.enable_x64(True):
-        numbers = (jnp.asarray(rule.rate), jnp.asarray(radius), jnp.asarray(tau), jnp.asarray(most))
-        state = jax.tree.map(np.asarray, _count(contrast, rule.method, *numbers))
+        numbers = (jnp.asarray(rate), jnp.asarray(radius), jnp.asarray(tau), jnp.asarray(most))
+        state = jax.tree.map(np.asarray, _count(contrast, method, *numbers))
     status, done = STATUS[int(state.status)], int(state.done)
-    return Steps(done, state.tau, float(state.best), status, _note(status, rule, done))
+    return Steps(done, state.tau, float(state.best), status, _note(status, method, rate, done))
 
 
-@checked(rule=_rule, start=_start, steps=whole(0, MOST_RECORDED), scaled=_flag)
+@checked(rate=POSITIVE, start=_start, steps=whole(0, MOST_RECORDED), scaled=_flag)
 def descend(
     contrast: Contrast,
-    rule: Rule,
+    method: Method,
+    rate: float,
     start: Float[np.ndarray, " extended"] | None = None,
     steps: int = 1000,
     precision: Precision = "float64",
@@ -268,15 +230,15 @@ def descend(
     computed with its common factor, as a program would that does not know better: it underflows.
     """
     tau = np.asarray(contrast.world.noise if start is None else start, np.float64)
-    rows = 1 << max(int(steps), 1).bit_length()
+    rows = max(2**11, 1 << int(steps).bit_length())  # few sizes, since each is a program
     with jax.enable_x64(precision == "float64"):
         dtype = jnp.float64 if precision == "float64" else jnp.float32
-        rate, begin = jnp.asarray(rule.rate, dtype), jnp.asarray(tau, dtype)
-        found = _record(contrast, rule.method, scaled, rows, rate, begin, jnp.asarray(steps))
+        eta, begin = jnp.asarray(rate, dtype), jnp.asarray(tau, dtype)
+        found = _record(contrast, method, scaled, rows, eta, begin, jnp.asarray(steps))
         state, table = jax.tree.map(np.asarray, found)
     status, done = STATUS[int(state.status)], int(state.done)
     table = np.asarray(table[: done + 1], np.float64)
     tau = table[:, :-2]
     distance = np.linalg.norm(tau - np.asarray(contrast.world.truth), axis=1)
-    note = _note(status, rule, done)
+    note = _note(status, method, rate, done)
     return Path(tau, table[:, -2], table[:, -1], distance, status, note)

@@ -10,9 +10,9 @@ from minicosm.worlds import GaussianMean
 from ..checks import COUNT, POSITIVE, real, whole
 from ..signatures import checked
 from ..theorem import Condition, Theorem
-from .constants import Neighbourhood, constants, neighbourhood, ring, segment
+from .assumptions import Neighbourhood, constants, neighbourhood, ring, segment
 from .contrast import Contrast, answers
-from .descent import MOST_RECORDED, Rule, Steps, descend, gd, newton, ngd, steps_to
+from .descent import MOST_RECORDED, Steps, descend, steps_to
 from .rules import EXPONENTIAL, GAUSSIAN, loss_of, points
 
 COUNTED = 1201  # nodes of the integrals in runs of many steps
@@ -47,7 +47,7 @@ def theorem_17(
     `8/(R² + 2)`, which is about `1/σ_max(∇²L(τ_q))`, unless it is given; `details` has the steps."""
     R = abs(float(world.R))
     eta = 8 / (R**2 + 2) if rate is None else rate
-    run = steps_to(Contrast(world, nodes=nodes), gd(eta), 0.1 * R, most=most)
+    run = steps_to(Contrast(world, nodes=nodes), "gd", eta, 0.1 * R, most=most)
     taus = ring(world)
     away = np.asarray(world.truth) - taus
     gradients = answers(Contrast(world, nodes=nodes), "gradient", taus)
@@ -69,7 +69,7 @@ def theorem_18(world: GaussianMean, most: int = 10**7, nodes: int = COUNTED) -> 
     R = abs(float(world.R))
     least, largest = curvature(world, nodes=nodes)
     contrast = Contrast(world, nodes=nodes)
-    run = steps_to(contrast, newton(least / largest), 0.1 * R, most=most)
+    run = steps_to(contrast, "newton", least / largest, 0.1 * R, most=most)
     taus = ring(world)
     found = answers(contrast, "extremes", taus)
     outside = float(
@@ -90,7 +90,7 @@ def theorem_18(world: GaussianMean, most: int = 10**7, nodes: int = COUNTED) -> 
 def newton_undamped(world: GaussianMean, most: int = 10**4, nodes: int = COUNTED) -> Theorem:
     """Newton's method from the noise with step size 1 comes within 1/R of τ* in at most 2R steps."""
     R = abs(float(world.R))
-    run = steps_to(Contrast(world, nodes=nodes), newton(1.0), 1 / R, most=most)
+    run = steps_to(Contrast(world, nodes=nodes), "newton", 1.0, 1 / R, most=most)
     steps = run.steps if run.reached else math.inf
     return Theorem.inequality(
         "Newton with step size 1", 2 * R - steps, details={"R": R, "steps": run.steps}
@@ -139,8 +139,8 @@ def _descent(
 ) -> Theorem:
     """NGD with step γ, recorded until it is within δ: outside δ every step takes γ² from the squared
     distance, and there are at most `bound` steps. Slack: the least decrease over γ², less 1."""
-    run = steps_to(contrast, ngd(gamma), delta, most=MOST_RECORDED - 1)
-    path = descend(contrast, ngd(gamma), steps=run.steps)
+    run = steps_to(contrast, "ngd", gamma, delta, most=MOST_RECORDED - 1)
+    path = descend(contrast, "ngd", gamma, steps=run.steps)
     squares = path.distance**2
     outside = path.distance[:-1] >= delta
     falls = (squares[:-1] - squares[1:])[outside] / gamma**2
@@ -202,7 +202,7 @@ def corollary_2(contrast: Contrast, delta: float) -> Theorem:
     R = abs(float(contrast.world.truth[0]))
     near = neighbourhood(contrast, delta)
     gamma = delta / math.sqrt(near.factor)
-    run = steps_to(contrast, ngd(gamma), delta)
+    run = steps_to(contrast, "ngd", gamma, delta)
     share = (run.steps if run.reached else math.inf) * delta**2 / R**6
     small = Condition("δ at most 1/R", delta * R <= 1 + 1e-12, {"delta": delta}, f"δ is {delta:g}")
     return Theorem.inequality(
@@ -225,9 +225,7 @@ def theorem_20_bound(world: GaussianMean, nodes: int = COUNTED) -> tuple[float, 
         parts.append((2 * known.smallest + known.largest_slope * delta) / rest)
     log_c = math.log(18 * known.ratio**3 * min(parts)) + 2 / R
     log_bound = log_c + 3 * R**2 / 8 + 2 * math.log(_distance(contrast) / delta)
-    run: Steps = steps_to(contrast, _gamma_rule(contrast, delta), delta)
+    run: Steps = steps_to(
+        contrast, "ngd", delta / math.sqrt(neighbourhood(contrast, delta).factor), delta
+    )
     return log_bound, run.steps if run.reached else -1
-
-
-def _gamma_rule(contrast: Contrast, delta: float) -> Rule:
-    return ngd(delta / math.sqrt(neighbourhood(contrast, delta).factor))

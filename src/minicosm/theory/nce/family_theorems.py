@@ -14,7 +14,7 @@ from minicosm.worlds import ExponentialFamily, FiniteFamily
 from ..checks import POSITIVE, whole
 from ..signatures import checked
 from ..theorem import Condition, Theorem
-from .constants import Constants, constants, directions, segment
+from .assumptions import Constants, constants, directions, segment
 from .contrast import Contrast, answers
 from .rules import EXPONENTIAL, NCE, loss_of, points
 

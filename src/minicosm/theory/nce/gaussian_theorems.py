@@ -17,7 +17,7 @@ from minicosm.worlds import GaussianMean
 from ..checks import POSITIVE, reals, whole
 from ..signatures import checked
 from ..theorem import Condition, Theorem
-from .constants import directions, ring
+from .assumptions import directions, ring
 from .contrast import NODES, Contrast, answers
 from .moments import nce_loss
 from .rules import points

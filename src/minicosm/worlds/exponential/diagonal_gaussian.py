@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..arrays import AnyArray, check_count, check_key, check_reals, check_size
-from .family import ExponentialFamily, Grid, extended_parameters
+from .family import ExponentialFamily, Grid, check_nodes, extended_parameters
 from .gaussian_mean import TAIL
 
 MOST = 2**20  # dimensions
@@ -106,7 +106,7 @@ class DiagonalGaussian(ExponentialFamily):
 
     def grid(self, nodes: int) -> Grid:
         """`nodes` points that cover 14 deviations about both means, on a line only."""
-        check_count("nodes", nodes, 2)
+        check_nodes(nodes)
         if self.d != 1:
             raise ValueError(
                 f"nodes are points of a line; this world has {self.d} dimensions: sample in place of them"

@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..arrays import AnyArray, check_reals
+from ..arrays import AnyArray, check_count, check_reals
+
+MOST_NODES = 2**20
 
 
 class Grid(NamedTuple):
@@ -110,3 +112,10 @@ def extended_parameters(family: Any, theta: AnyArray) -> np.ndarray:
     """`[θ, A(θ)]` in double precision, for the fields of a world that is being made."""
     with jax.enable_x64(True):
         return np.append(np.asarray(theta, np.float64), np.asarray(family.log_partition(theta)))
+
+
+def check_nodes(nodes: Any) -> int:
+    """`nodes` as a number of points on a line."""
+    if check_count("nodes", nodes, 2) > MOST_NODES:
+        raise ValueError(f"nodes is {nodes}; it must be at most {MOST_NODES}")
+    return int(nodes)

@@ -19,7 +19,7 @@ from ..arrays import (
     parameter,
 )
 from ..joint import Ising, Joint
-from .family import ExponentialFamily, Grid, extended_parameters
+from .family import ExponentialFamily, Grid, check_nodes, extended_parameters
 
 
 class FiniteFamily(ExponentialFamily):
@@ -72,16 +72,13 @@ class FiniteFamily(ExponentialFamily):
         )
         check_positive("scale", scale)
         check_size("the padding", check_count("padded", padded, 0))
-        keys = jax.random.split(check_key(key), 4)
-        with jax.enable_x64(True):
-            table = scale * jax.random.normal(keys[0], (points, parameters), jnp.float64)
-            base = jax.random.dirichlet(keys[1], jnp.ones(points), dtype=jnp.float64) + 1e-6
-            data, noise = (jax.random.normal(k, (parameters,), jnp.float64) for k in keys[2:])
-        table, base = np.asarray(table), np.asarray(base)
-        table = np.concatenate([table, np.zeros((padded, parameters))])
-        return cls(
-            table, np.concatenate([base, np.zeros(padded)]), np.asarray(data), np.asarray(noise)
+        # NumPy draws, since JAX would compile a program for every size
+        rng = np.random.default_rng(np.asarray(_key_data(check_key(key))))
+        table = np.concatenate(
+            [scale * rng.normal(size=(points, parameters)), np.zeros((padded, parameters))]
         )
+        base = np.concatenate([rng.dirichlet(np.ones(points)) + 1e-6, np.zeros(padded)])
+        return cls(table, base, rng.normal(size=parameters), rng.normal(size=parameters))
 
     @classmethod
     def of_ising(cls, data: Ising, noise: Ising) -> Self:
@@ -160,5 +157,9 @@ class FiniteFamily(ExponentialFamily):
 
     def grid(self, nodes: int) -> Grid:
         """All points, whatever `nodes`."""
-        check_count("nodes", nodes, 2)
+        check_nodes(nodes)
         return Grid(jnp.asarray(self.table), jnp.asarray(self.log_weights))
+
+
+def _key_data(key: PRNGKeyArray) -> Array:
+    return jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key

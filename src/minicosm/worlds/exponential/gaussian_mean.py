@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count, check_key, check_number, check_reals
-from .family import ExponentialFamily, Grid
+from ..arrays import AnyArray, check_key, check_number, check_reals
+from .family import ExponentialFamily, Grid, check_nodes
 
 LOG_ROOT = 0.5 * math.log(2 * math.pi)
 TAIL = 14.0  # deviations beyond the means that integrals cover: what is left out is exp(-98)
@@ -66,7 +66,7 @@ class GaussianMean(ExponentialFamily):
 
     def grid(self, nodes: int) -> Grid:
         """`nodes` points from 14 below the smaller mean to 14 above the larger one."""
-        check_count("nodes", nodes, 2)
+        check_nodes(nodes)
         low, high = jnp.minimum(self.R, 0) - TAIL, jnp.maximum(self.R, 0) + TAIL
         x = jnp.linspace(low, high, nodes)
         return Grid(x[:, None], -(x**2) / 2 + jnp.log((high - low) / (nodes - 1)))

@@ -14,7 +14,7 @@ from minicosm.worlds import ExponentialFamily, GaussianMean
 from ..checks import COUNT, POSITIVE, Given, whole
 from ..signatures import checked
 from ..theorem import Condition
-from .contrast import Contrast, answers
+from .contrast import Contrast, answers, in_batches
 
 INDEPENDENT = (
     1e-10  # least eigenvalue of F, relative to the largest, of statistics that are independent
@@ -80,8 +80,7 @@ def _constants(world: ExponentialFamily, thetas: Array) -> Array:
 @checked(thetas=_thetas)
 def constants(world: ExponentialFamily, thetas: Float[np.ndarray, "n p"]) -> Constants:
     """The constants of the set of these natural parameters."""
-    with jax.enable_x64(True):
-        found = np.asarray(_constants(world, thetas))
+    found = in_batches(lambda batch: _constants(world, batch), thetas)
     least, largest = found.min(axis=0), found.max(axis=0)
     return Constants(
         *map(float, (largest[0], largest[1], largest[2], least[3], largest[4], largest[5]))
