@@ -39,13 +39,21 @@ from minicosm.models import (
     weights,
 )
 from minicosm.training import averaging, pseudolikelihood, refinement, schedules
-from minicosm.worlds import HMM, Fertility, Ising, MaskLaw
+from minicosm.worlds import HMM, Fertility, GaussianMean, Ising, MaskLaw
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
 KEY = jax.random.key(0)
 BIG = ("2**40", "2**70")
 NONE = "None"
+LOG_RATIOS = (
+    "one entry less",
+    "entry -1",
+    "entry 10**6",
+    "plus .5",
+    "tokens far outside",
+    "tokens below zero",
+)
 PADDING = ("entry -1", "entry 10**6", "tokens far outside", "tokens below zero")
 
 
@@ -174,6 +182,10 @@ MODEL_CALLS = [
     Call.of(by_token.TokenByToken.step, lambda **now: BY_TOKEN.make().step(**now), past=thing(PAST),
          at=count(1, allows="0"), parents=array([0, 1]),
          tokens=tokens([0, 1])),
+    Call(models.DensityRatio, key=key(), height=count(2), width=count(3), kind=thing("mlp"), hidden=count(4),
+         features=count(2)),
+    Call(models.DensityRatio(KEY, 2, 3, hidden=4, features=2).log_ratio,
+         image=array(np.ones((2, 3)), allows=("entry -1", "entry 10**6", "plus .5"))),
     Call(weights.to_arrays, model=thing(CAUSAL)),
     Call(weights.from_arrays, config=thing(CONFIG), arrays=thing(ARRAYS, allows="{}"),
          fill=number(0.0, allows=NONE)),
@@ -286,6 +298,12 @@ TRAINING_CALLS = [
          decay=thing("linear")),
     Call(schedules.adafactor, **row("peak", "steps", "warmup"), floor=positive(0.1, allows="0")),
     Call(averaging.averaged, optimiser=thing(SGD), power=positive(0.5, allows="0"), least=probability(0.1)),
+    Call(training.ngd, rate=positive(0.1, allows="0")),
+    Call(training.contrastive_loss, data=array([0.1, -0.5], allows=LOG_RATIOS),
+         noise=array([0.3], allows=LOG_RATIOS), kind=thing("nce"), clip=positive(60.0, allows=NONE)),
+    Call(training.SampledContrast, world=thing(GaussianMean(2.0)), kind=thing("nce"), batch=count(3),
+         clip=positive(60.0, allows=NONE), clip_gradient=positive(1.0, allows=NONE)),
+    Call(training.SampledContrast(GaussianMean(2.0), batch=3).samples, key=key()),
     Call(training.OneOf, losses=thing([parabola, parabola]), weights=array([0.5, 0.5])),
     Call(training.Pairs, **OF_PAIRS),
     Call(PAIRS.sample, key=key()),

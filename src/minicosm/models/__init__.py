@@ -3,6 +3,7 @@
 from .bag_attention import BagAttention
 from .cached import CachedMemory, CachedTransformer
 from .config import TransformerConfig
+from .density_ratio import DensityRatio
 from .hugging_face import export_bert
 from .lstm import LSTM, LSTMConfig, LSTMGenerator, LSTMMemory
 from .positions import Placement, recency_slopes
@@ -17,6 +18,7 @@ __all__ = [
     "CachedMemory",
     "CachedTransformer",
     "CausalLM",
+    "DensityRatio",
     "Generator",
     "LSTMConfig",
     "LSTMGenerator",

@@ -4,6 +4,7 @@ from . import automata
 from .automata import AutomatonSample, Semiautomaton
 from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
+from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean
 from .guided import (
     GuidedWorld,
     Knapsack,
@@ -93,11 +94,15 @@ __all__ = [
     "Corrupted",
     "Corruption",
     "CoveredWorld",
+    "DiagonalGaussian",
     "Drawn",
     "Dyck",
     "DyckSample",
     "EndingDyck",
+    "ExponentialFamily",
     "Fertility",
+    "FiniteFamily",
+    "GaussianMean",
     "GuidedWorld",
     "Interval",
     "Ising",
