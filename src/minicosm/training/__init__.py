@@ -1,6 +1,7 @@
 """Training: objectives, schedules and the one compiled training loop."""
 
 from .fit import History, Loss, fit, fit_ensemble
+from .least_squares import Fitted, least_squares
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
 from .progress import Diverged, Stopped
@@ -10,6 +11,7 @@ from .schedules import adam, adamw, muon, warmup_cosine, warmup_linear
 __all__ = [
     "CausalObjective",
     "Diverged",
+    "Fitted",
     "History",
     "Loss",
     "MaskedObjective",
@@ -23,6 +25,7 @@ __all__ = [
     "adamw",
     "fit",
     "fit_ensemble",
+    "least_squares",
     "muon",
     "warmup_cosine",
     "warmup_linear",
