@@ -61,7 +61,7 @@ CASES = {
         lambda: Fertility([0.5, 0.5], source_vocab=3, shortest=2, longest=2), 4, (), True
     ),
 }
-NO_WORLDS = (worlds.MaskLaw,)
+NO_WORLDS = (worlds.MaskLaw, worlds.GaussianHMM)
 """Have a method `sample`, which draws something else than tokens."""
 
 

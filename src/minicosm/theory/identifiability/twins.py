@@ -69,8 +69,8 @@ def twin(
 
     Where the tasks do not see some directions (`unseen`), the set of worlds with equal predictors is followed
     along `tries` random ones of them, both ways, each step corrected by Newton's method, until an entry
-    becomes negative. Where they see all, the isolated twins of a Gaussian world are tried: the reflected one
-    of the middle task, and other roots of the chain for tasks across a gap.
+    becomes negative. Where that leads nowhere, the isolated twins of a Gaussian world are tried: the
+    reflected one of the middle task, and other roots of the chain for tasks across a gap.
     """
     wanted = parsed(tasks)
     system = System(world, wanted)
@@ -79,7 +79,7 @@ def twin(
     if seen.dimension:
         theta = _farthest(system, generator(key), seen, tries)
         second = None if theta is None else system.world(theta)
-    elif isinstance(world, GaussianHMM):
+    if second is None and isinstance(world, GaussianHMM):
         second = _isolated(world, wanted)
     if second is None:
         return NoTwinNearby(seen.dimension, seen.least_kept, seen.singular_values)

@@ -92,47 +92,35 @@ class GaussianHMM(eqx.Module):
         self, observations: Float[AnyArray, "T d"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Posterior:
         """`P[H_i | what is observed]` for i = 0..T."""
-        rows, _ = self._rows(observations, observed)
-        m = chain.messages(jnp.asarray(self.A), self.first, rows)
-        start = jnp.asarray(self.p0) * m.backward[0]
-        return Posterior(
-            chain.normalise(jnp.concatenate([start[None], m.forward * m.backward[1:] * rows]))
-        )
+        return Posterior(_posterior(self, *self._checked(observations, observed)))
 
     def conditional_means(
         self, observations: Float[AnyArray, "T d"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Float[Array, "T d"]:
         """`E[X_i | what is observed at the other positions]` for every i."""
-        rows, _ = self._rows(observations, observed)
-        return chain.laws(jnp.asarray(self.A), self.first, rows, jnp.asarray(self.M))
+        return _conditional_means(self, *self._checked(observations, observed))
 
     def log_density(
         self, observations: Float[AnyArray, "T d"], observed: Bool[AnyArray, " T"] | None = None
     ) -> Float[Array, ""]:
         """The log density of what is observed."""
-        rows, logs = self._rows(observations, observed)
-        return chain.log_likelihood(jnp.asarray(self.A), self.first, rows) + jnp.sum(logs)
+        return _log_density(self, *self._checked(observations, observed))
 
     def is_ergodic(self) -> bool:
         """Whether the hidden chain is irreducible and aperiodic."""
         return markov.is_primitive(np.asarray(self.A))
 
-    def _rows(
+    def _checked(
         self, observations: Any, observed: Any
-    ) -> tuple[Float[Array, "T hidden"], Float[Array, " T"]]:
-        """Likelihoods of the states, divided by the largest, and the logarithms of the divisors; ones
-        where nothing is observed."""
-        logs = self.log_likelihoods(observations)
-        top = jnp.max(logs, axis=1)
-        rows = jnp.exp(logs - top[:, None])
+    ) -> tuple[Float[AnyArray, "T d"], Bool[AnyArray, " T"]]:
+        x = self._check(observations)
         if observed is None:
-            return rows, top
+            return x, np.ones(len(x), bool)
         seen = native("observed", observed)
-        check_shape("observed", seen, (len(logs),))
+        check_shape("observed", seen, (len(x),))
         if seen.dtype != bool:
             raise ValueError(f"observed has dtype {seen.dtype}; it must be boolean")
-        seen = jnp.asarray(seen)
-        return jnp.where(seen[:, None], rows, 1), jnp.where(seen, top, 0)
+        return x, seen
 
     def _check(self, observations: Any) -> AnyArray:
         x = check_reals("observations", observations)
@@ -142,3 +130,34 @@ class GaussianHMM(eqx.Module):
                 "T >= 1"
             )
         return x
+
+
+def _rows(
+    world: GaussianHMM, x: Any, seen: Any
+) -> tuple[Float[Array, "T hidden"], Float[Array, " T"]]:
+    """Likelihoods of the states, divided by the largest, and the logarithms of the divisors; ones where
+    nothing is observed."""
+    logs = world.log_likelihoods(x)
+    top = jnp.max(logs, axis=1)
+    rows = jnp.exp(logs - top[:, None])
+    return jnp.where(seen[:, None], rows, 1), jnp.where(seen, top, 0)
+
+
+@eqx.filter_jit
+def _posterior(world: GaussianHMM, x: Any, seen: Any) -> Float[Array, "rows hidden"]:
+    rows, _ = _rows(world, x, seen)
+    m = chain.messages(jnp.asarray(world.A), world.first, rows)
+    start = jnp.asarray(world.p0) * m.backward[0]
+    return chain.normalise(jnp.concatenate([start[None], m.forward * m.backward[1:] * rows]))
+
+
+@eqx.filter_jit
+def _conditional_means(world: GaussianHMM, x: Any, seen: Any) -> Float[Array, "T d"]:
+    rows, _ = _rows(world, x, seen)
+    return chain.laws(jnp.asarray(world.A), world.first, rows, jnp.asarray(world.M))
+
+
+@eqx.filter_jit
+def _log_density(world: GaussianHMM, x: Any, seen: Any) -> Float[Array, ""]:
+    rows, logs = _rows(world, x, seen)
+    return chain.log_likelihood(jnp.asarray(world.A), world.first, rows) + jnp.sum(logs)

@@ -52,11 +52,11 @@ def language_model_figure(results: Results) -> "Figure":
     right.loglog(tokens, middle, marker="o", color=PALETTE[0], label="language model")
     if not found.config.exact:
         counted = np.nanmedian(found.arrays["counted"], axis=1)
-        label = "counts of the same sequences' first 3 tokens"
+        label = "counts of as many triples"
         right.loglog(tokens, counted, marker="s", ls="--", color=PALETTE[2], label=label)
     right.set_xlabel("tokens read in training")
     right.set_ylabel("distance from the true parameters")
     targets = "exact targets" if found.config.exact else "sampled tokens"
-    right.set_title(f"{len(found.arrays['O'])} worlds, {targets}", fontsize=10)
+    right.set_title(f"{targets}, worlds: {len(found.arrays['O'])}", fontsize=10)
     right.legend(fontsize=8)
     return fig

@@ -37,6 +37,7 @@ def students_figure(results: Results) -> "Figure":
     ax.axhline(0.01, ls="--", lw=0.9, color="0.5")
     ax.axhline(1e-6, ls=":", lw=0.9, color="0.5")
     ax.set_xticks(range(len(TASKS)), labels, fontsize=8.5)
+    ax.set_xlim(-0.5, len(TASKS) - 0.5)
     ax.set_ylim(ROUNDING / 3, 60)
     ax.set_ylabel("distance from the true parameters")
     ax.set_title("students with zero loss, of all that were started")

@@ -78,7 +78,7 @@ def table(
             ax.add_patch(_cell(j, i, colour, shade))
             small = abs(value) < 5e-4
             text = "0" if small else f"{value:+.3f}" if signed else f"{value:.3f}"
-            ax.text(j, i, text.replace("0.", ".", 1), ha="center", va="center", fontsize=8)
+            ax.text(j, i, text.replace("0.", ".", 1).replace("-", "−"), ha="center", va="center", fontsize=8)
     ax.set_xlim(-0.5, columns - 0.5)
     ax.set_ylim(rows_ - 0.5, -0.5)
     ax.set_aspect("equal")
@@ -114,7 +114,7 @@ def twins_figure(results: Results) -> "Figure":
 def middle_figure(results: Results) -> "Figure":
     """Unit means of two worlds, their equal predictors of two tokens and opposite ones of one."""
     arrays = results["suite"].arrays
-    fig = figure(8.2, 2.9)
+    fig = figure(8.6, 2.6)
     left, first, second, right = fig.subplots(1, 4, width_ratios=(1.25, 1, 1, 1.25))
     turn = np.linspace(0, 2 * np.pi, 200)
     names = ("one world", "its twin")
@@ -131,7 +131,7 @@ def middle_figure(results: Results) -> "Figure":
         left.plot(M[0], M[1], mark, color=colour, ms=8, label=name)
         for i, (x, y) in enumerate(M.T):
             left.annotate(f"$\\mu_{i + 1}$", (x, y), (8, 6), textcoords="offset points")
-    left.set_title("means", fontsize=10)
+    left.set_title("means", fontsize=9, loc="center")
     left.legend(fontsize=8, loc="center")
     top = float(np.abs(arrays["middle"]).max())
     for ax, matrix, colour, name in zip(
@@ -143,6 +143,6 @@ def middle_figure(results: Results) -> "Figure":
         right.annotate(
             "", vector, (0, 0), arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2}
         )
-        right.annotate(name, vector, (4, 8), textcoords="offset points", color=colour, fontsize=8)
-    right.set_title(r"$E[x_1 | x_2]$", fontsize=10)
+        right.text(*(1.25 * vector + (0, 0.25)), name, color=colour, fontsize=8, ha="center")
+    right.set_title(r"$E[x_1 | x_2]$", fontsize=9, loc="center")
     return fig
