@@ -14,6 +14,7 @@ PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata", "lab",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.nce", "lab",
+    "theory.dyck", "theory.guided", "theory.parallel", "theory.identifiability", "lab",
 )  # fmt: skip
 
 

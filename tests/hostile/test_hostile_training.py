@@ -223,6 +223,11 @@ MODEL_CALLS += [
 SGD = optax.sgd(0.1)
 
 
+def parabola_residuals(params: Any) -> Any:
+    """Residuals that vanish at 1."""
+    return params - 1
+
+
 def parabola(x, key, step):
     return jnp.sum(x**2), {"size": jnp.max(jnp.abs(x))}
 
@@ -289,6 +294,8 @@ TRAINING_CALLS = [
     Call(training.fit, **settings("batch"), params=thing(jnp.ones(3)), key=key()),
     Call(training.fit_ensemble, **settings("ensemble"), params=thing(jnp.ones((2, 3))),
          keys=thing(jax.random.split(KEY, 2))),
+    Call(training.least_squares, residuals=thing(parabola_residuals), steps=count(2),
+         starts=array(np.ones((2, 3)), allows=("entry -1", "entry 10**6", "plus .5", "one entry less"))),
     Call(training.warmup_linear, **row("peak", "steps", "warmup")),
     Call(training.warmup_cosine, **row("peak", "steps", "warmup")),
     Call(training.adam, rates=positive(0.1, allows=("0", "ragged")), **row("steps", "warmup")),
@@ -383,7 +390,7 @@ def test_every_public_function_is_in_the_table():
     elsewhere |= {"LSTM", "LSTMConfig", "Placement", "recency_slopes", "LabelObjective"}
     elsewhere |= {"Labelled", "LabelledWorld"}
     made = {"CausalLM", "Generator", "MaskedLM", "Verifier", "Memory", "TransformerTrace"}
-    made |= {"History", "Loss", "Stopped", "Diverged"}
+    made |= {"Fitted", "History", "Loss", "Stopped", "Diverged"}
     known = {call.function for call in CALLS if not hasattr(call.function, "__self__")}
     for package in (models, training):
         for name in set(package.__all__) - elsewhere - made:

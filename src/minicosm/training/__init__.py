@@ -4,6 +4,7 @@ from .bags import ARMS, Arm, BagLoss, Bags, draw_bags, mean_losses, stack_arms, 
 from .contrastive import SampledContrast, contrastive_loss
 from .fit import History, Loss, fit, fit_ensemble
 from .labels import Labelled, LabelledWorld, LabelObjective
+from .least_squares import Fitted, least_squares
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
 from .progress import Diverged, Stopped
@@ -17,6 +18,7 @@ __all__ = [
     "Bags",
     "CausalObjective",
     "Diverged",
+    "Fitted",
     "History",
     "LabelObjective",
     "Labelled",
@@ -37,6 +39,7 @@ __all__ = [
     "fit",
     "fit_ensemble",
     "mean_losses",
+    "least_squares",
     "muon",
     "ngd",
     "stack_arms",
