@@ -116,13 +116,17 @@ def test_the_readout_as_printed_is_wrong_at_the_last_position_only():
 
 
 def test_attention_must_be_sharp_enough():
-    world = Semiautomaton(np.random.default_rng(0).integers(0, 5, (3, 5)))
+    rng = np.random.default_rng(0)
+    world = Semiautomaton([rng.permutation(5) for _ in range(3)])
     for hats in (True, False):
         result = theorem_10_sharpness(world, 16, hats=hats, count=50)
         assert result.holds
         assert 0.1 < result.details["least factor"] < 1
     network = theorem_10(world, 16, sharpness=0.05)
     assert network.certify(count=50).holds is False
+    assert theorem_10_sharpness(automata.memory(2), 4).failed()[0].reason == (
+        "symbol 1 takes two states to one"
+    )
 
 
 # -- counters and memories ----------------------------------------------------------------------

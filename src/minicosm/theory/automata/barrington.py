@@ -24,6 +24,7 @@ from .network import Network
 Formula = int | tuple
 Permutation = tuple[int, ...]
 MOST_DEPTH = 8  # of conjunctions: words have up to 4^depth instructions
+MOST_INPUTS = 16
 TARGET: Permutation = (1, 2, 3, 4, 0)
 """The five-cycle that a true formula makes."""
 
@@ -69,10 +70,12 @@ def and_depth(formula: Any) -> int:
         return and_depth(formula[1])
     if isinstance(formula, tuple) and len(formula) == 3 and formula[0] == "and":
         return 1 + max(and_depth(formula[1]), and_depth(formula[2]))
-    if isinstance(formula, int | np.integer) and not isinstance(formula, bool) and formula >= 0:
+    is_whole = isinstance(formula, int | np.integer) and not isinstance(formula, bool)
+    if is_whole and 0 <= formula < MOST_INPUTS:
         return 0
     raise ValueError(
-        f"{short(formula)} is no formula; it must be a whole number, ('not', f) or ('and', f, g)"
+        f"{short(formula)} is no formula; it must be a whole number below {MOST_INPUTS}, ('not', f) or "
+        "('and', f, g)"
     )
 
 
@@ -102,13 +105,27 @@ def _program(formula: Formula, cycle: Permutation) -> list[Instruction]:
     return [instruction for half in halves for instruction in half]
 
 
-def evaluate(formula: Formula, inputs: Bool[np.ndarray, " n"]) -> bool:
+@checked()
+def evaluate(formula: Any, inputs: Bool[np.ndarray, " n"]) -> bool:
     """What the formula says of these inputs."""
+    and_depth(formula)
+    check_whole_numbers("the inputs of the formula", _inputs(formula), 0, len(inputs) - 1)
+    return _value(formula, inputs)
+
+
+def _inputs(formula: Formula) -> list[int]:
+    """The numbers of the inputs that the formula names."""
+    if not isinstance(formula, tuple):
+        return [int(formula)]
+    return [i for part in formula[1:] for i in _inputs(part)]
+
+
+def _value(formula: Formula, inputs: Bool[np.ndarray, " n"]) -> bool:
     if not isinstance(formula, tuple):
         return bool(inputs[formula])
     if formula[0] == "not":
-        return not evaluate(formula[1], inputs)
-    return evaluate(formula[1], inputs) and evaluate(formula[2], inputs)
+        return not _value(formula[1], inputs)
+    return _value(formula[1], inputs) and _value(formula[2], inputs)
 
 
 def five_points() -> Semiautomaton:
@@ -120,6 +137,8 @@ def five_points() -> Semiautomaton:
 def word(program: Sequence[Instruction], inputs: Bool[np.ndarray, " n"]) -> Int[np.ndarray, " T"]:
     """The symbols of `five_points` that the program reads: the last factor first, since products act from
     the left. The state after all of them is 0 if the formula is false and 1 if it is true."""
+    if not program:
+        raise ValueError("program is empty; it must be what `barrington` returns")
     numbers = {p: i for i, p in enumerate(permutations(range(5)))}
     check_whole_numbers("the inputs of the program", [i.input for i in program], 0, len(inputs) - 1)
     chosen = [i.true if inputs[i.input] else i.false for i in program]
@@ -134,7 +153,7 @@ def barrington_theorem(formula: Any, network: Network | None = None) -> Theorem:
     program = barrington(formula)
     inputs = 1 + max(instruction.input for instruction in program)
     rows = np.array(list(product((False, True), repeat=inputs)))
-    wanted = np.array([evaluate(formula, row) for row in rows])
+    wanted = np.array([_value(formula, row) for row in rows])
     words = np.array([word(program, row) for row in rows])
     ends = np.zeros(len(rows), int)
     symbols = np.array(list(permutations(range(5))))

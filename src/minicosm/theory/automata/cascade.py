@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from minicosm.adaptation.checks import check_whole
 from minicosm.worlds import Semiautomaton
 from minicosm.worlds.arrays import check_whole_numbers
 
@@ -49,6 +50,7 @@ class Cascade:
     def wiring(self, level: int) -> tuple[Int[np.ndarray, "rows i"], Int[np.ndarray, "rows o"]]:
         """Of one level: the coordinates of earlier levels with the symbol, and what its parts read. Raises
         if it depends on anything else."""
+        check_whole("level", level, 1, max(self.levels, default=1))
         before = [i for i, at in enumerate(self.levels) if at < level]
         here = [i for i, at in enumerate(self.levels) if at == level]
         n, vocab, _ = self.inputs.shape

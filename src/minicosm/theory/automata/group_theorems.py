@@ -46,6 +46,8 @@ def lemma_17(factors: Sequence[Group], length: int) -> Theorem:
     """The direct product of solvable groups, side by side: depth is the largest of theirs, and 1 for cyclic
     ones."""
     length = check_network_length(length)
+    if not factors:
+        raise ValueError("factors is empty; a product needs at least one group")
     conditions = tuple(_solvable(G) for G in factors)
     if not all(condition.holds for condition in conditions):
         return Theorem("Lemma 17", conditions)
@@ -102,6 +104,7 @@ def lemma_18(N: Group, H: Group, phi: Int[np.ndarray, "h n"], length: int) -> Th
 @checked()
 def lemma_18_sizes(N: Group, H: Group, phi: Int[np.ndarray, "h n"], length: int) -> Theorem:
     """Depth `depth_N + depth_H + 2`, heads and MLPs no larger than those of N and H or `4|G|`."""
+    length = check_network_length(length)
     first, second = (_simulated(G, length).network().audit() for G in (N, H))
     network = lemma_18(N, H, phi, length).construction
     return sizes_within(
@@ -210,7 +213,7 @@ def wreath_products(
 # -- composition series ------------------------------------------------------------------------------
 
 
-@checked(count=whole(1))
+@checked(count=whole(1), seed=whole())
 def theorem_14(G: Group, count: int = 200, seed: int = 0) -> Theorem:
     """Composition series drawn at random have the same factors. The error counts series whose factors, by
     order and by being abelian, are not those of the first one; simple groups of one order below 20,160 are
@@ -283,7 +286,7 @@ def theorem_16_sizes(G: Group, length: int) -> Theorem:
 @checked()
 def theorem_16_recursion(G: Group, length: int) -> Theorem:
     """Exactly: depth `3 l - 2` for a series of l steps, and `rep_dim <- p rep_dim + 1`, always below |G|."""
-    simulation = simulate_solvable(G, length)
+    simulation = simulate_solvable(G, check_network_length(length))
     factors = composition_factors(composition_series(G))
     rep_dim = 0
     for p in reversed(factors):

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from minicosm.theory.signatures import checked
 from minicosm.worlds.arrays import check_whole_numbers
+
+from ..checks import whole
+from ..signatures import checked
+from .semigroups import listed_row
 
 MOST_ELEMENTS = 2**16
 """How many elements of a group are listed."""
@@ -45,7 +48,8 @@ class Group:
 
     def number(self, element: Int[np.ndarray, " points"]) -> int:
         """The number of an element; -1 if it is none."""
-        return self._numbers.get(np.asarray(element, np.int32).tobytes(), -1)
+        row = listed_row("element", element, self.elements.shape[1])
+        return self._numbers.get(row.tobytes(), -1)
 
     @cached_property
     def table(self) -> Int[np.ndarray, "order order"]:
@@ -92,7 +96,7 @@ class Group:
             inside[frontier] = True
         return inside
 
-    def restricted(self, inside: Bool[np.ndarray, " order"]) -> "Group":
+    def _restricted(self, inside: Bool[np.ndarray, " order"]) -> "Group":
         """The subgroup of these elements, on the same points."""
         key = inside.tobytes()
         if key not in self._parts:
@@ -100,7 +104,7 @@ class Group:
         return self._parts[key]
 
 
-@checked()
+@checked(most=whole(1, 2**20))
 def group(generators: Any, *, name: str = "", most: int = MOST_ELEMENTS) -> Group:
     """The group that permutations generate, by breadth-first search; at most `most` elements."""
     rows = np.asarray(
@@ -181,7 +185,7 @@ def perfect_name(order: int) -> str:
     return f"{PERFECT[order]} (order {order})" if order in PERFECT else f"a group of order {order}"
 
 
-@checked()
+@checked(seed=whole())
 def composition_series(G: Group, seed: int | None = None) -> tuple[Group, ...]:
     """`G = H_n > H_{n-1} > ... > H_0 = 1`, each a maximal normal subgroup of the one before: normal
     subgroups that single elements generate are joined as long as what they make is a proper one. With a
@@ -198,7 +202,7 @@ def composition_series(G: Group, seed: int | None = None) -> tuple[Group, ...]:
             joined[products] = True  # a product of normal subgroups is one
             if not joined.all():
                 inside = joined
-        series.append(now.restricted(inside))
+        series.append(now._restricted(inside))
     return tuple(series)
 
 

@@ -12,10 +12,13 @@ import numpy as np
 from jaxtyping import Bool, Int
 from scipy.sparse.csgraph import connected_components
 
-from minicosm.theory import Condition, Theorem
-from minicosm.theory.signatures import checked
+from minicosm.adaptation.checks import check_whole
 from minicosm.worlds import Semiautomaton
+from minicosm.worlds.arrays import check_tokens, short
 
+from ..checks import COUNT, whole
+from ..signatures import checked
+from ..theorem import Condition, Theorem
 from .groups import Group, derived_series, group, perfect_name
 from .semigroups import named
 
@@ -45,7 +48,7 @@ class ImageSets:
         return self.members.sum(axis=1)
 
 
-@checked()
+@checked(most=whole(1, 2**14))
 def image_sets(world: Semiautomaton, most: int = MOST_SETS) -> ImageSets:
     """All image sets, their classes and heights."""
     delta, states = np.asarray(world.delta), world.states
@@ -148,16 +151,11 @@ class Decomposition:
 
     def tiles_of(self, P: int) -> Int[np.ndarray, " _"]:
         """The image sets that are the tiles of the set with this number."""
-        if not isinstance(P, int | np.integer) or not 0 <= P < len(self.sets):
-            raise ValueError(
-                f"P is {P!r}; it must be the number of an image set, 0..{len(self.sets) - 1}"
-            )
-        return self._tiles[P]
+        return self._tiles[check_whole("P", P, 0, len(self.sets) - 1)]
 
     def encode(self, state: int) -> tuple[int, ...]:
         """Coordinates of a state: follow tiles that hold it. Components that are not met have tile 0."""
-        if not isinstance(state, int | np.integer) or not 0 <= state < self.world.states:
-            raise ValueError(f"state is {state!r}; it must be in 0..{self.world.states - 1}")
+        state = check_whole("state", state, 0, self.world.states - 1)
         found = [0] * len(self.components)
         P = 0
         while self._component[P] >= 0:
@@ -173,6 +171,7 @@ class Decomposition:
     def actions(self, coordinates: tuple[int, ...], symbol: int) -> tuple[Action | None, ...]:
         """What a symbol does to every component; None where it does nothing."""
         chain = self._chain(coordinates)
+        symbol = check_whole("symbol", symbol, 0, self.world.vocab - 1)
         heights, images = self.sets.heights, self.sets.images
         found: list[Action | None] = [None] * len(self.components)
         N = 0
@@ -199,14 +198,16 @@ class Decomposition:
 
     def run(self, inputs: Int[np.ndarray, " T"]) -> Int[np.ndarray, " T"]:
         """The states after each symbol, by way of coordinates."""
+        symbols, _ = check_tokens(inputs, None, self.world.vocab)
         at, found = self.encode(int(self.world.start)), []
-        for symbol in np.asarray(inputs).tolist():
+        for symbol in np.asarray(symbols).tolist():
             at = self.step(at, symbol)
             found.append(self.decode(at))
         return np.array(found)
 
     def reached(self, most: int = 2**14) -> list[tuple[int, ...]]:
         """The coordinates that words lead to from those of any state, at most `most`."""
+        check_whole("most", most, 1, 2**20)
         found = dict.fromkeys(self.encode(q) for q in range(self.world.states))
         waiting = list(found)
         while waiting and len(found) < most:
@@ -236,6 +237,14 @@ class Decomposition:
 
     def _chain(self, coordinates: tuple[int, ...]) -> list[int]:
         """The sets that coordinates lead through, from all states to a single one."""
+        sizes = [len(part.tiles) for part in self.components]
+        fits = isinstance(coordinates, tuple) and len(coordinates) == len(sizes)
+        if not fits or not all(
+            isinstance(q, int) and 0 <= q < n for q, n in zip(coordinates, sizes, strict=True)
+        ):
+            raise ValueError(
+                f"coordinates are {short(coordinates)}; they must be a tuple of tiles, fewer than {sizes}"
+            )
         chain = [0]
         while (c := self._component[chain[-1]]) >= 0:
             chain.append(int(self._tiles[chain[-1]][coordinates[c]]))
@@ -246,7 +255,7 @@ class Decomposition:
         return int(np.argmax(wanted[self._tiles[P]]))
 
 
-@checked()
+@checked(most=whole(1, 2**14))
 def holonomy(world: Semiautomaton, most: int = MOST_SETS) -> Decomposition:
     """The holonomy decomposition of an automaton with at most `most` image sets."""
     sets = image_sets(world, most)
@@ -332,7 +341,7 @@ def is_solvable(world: Semiautomaton) -> bool:
     return solvable(world).holds
 
 
-@checked()
+@checked(most=whole(1, 2**20))
 def multiplied_back(found: Decomposition, most: int = 2**14) -> tuple[int, int]:
     """How many steps from reached coordinates decode to a wrong state, and how many there were."""
     delta = np.asarray(found.world.delta)
@@ -360,7 +369,7 @@ def definition_8(world: Semiautomaton) -> Theorem:
     )
 
 
-@checked()
+@checked(order=COUNT)
 def refused(world: Semiautomaton, order: int) -> Theorem:
     """The automaton is not solvable, and the derived series of one of its groups stops at a group of this
     order."""

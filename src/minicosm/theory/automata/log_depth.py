@@ -15,7 +15,7 @@ from minicosm.worlds import Semiautomaton
 
 from ..checks import whole
 from ..signatures import checked
-from ..theorem import Theorem
+from ..theorem import Condition, Theorem
 from .gadgets import circle, look_back, lookup, previous_position
 from .layers import MLP, Layer
 from .network import Decoder, Network
@@ -94,12 +94,13 @@ def scan_network(
     hats: bool = True,
     read: int | None = None,
 ) -> Network:
-    """Theorem 10: depth ceil(log2 T), d = 2n + 2, two heads of width n, MLPs of 3 matrices and n^2 + n units.
+    """Theorem 10: depth ceil(log2 T), d = 2n + 2, two heads of width n, MLPs of 3 matrices and n^2 + n
+    units.
 
     Positions -(T-1)..T lie on a circle of 2T points; the T that are not positive are pads that hold the
     function q -> start. Both heads have the scores `gamma <p_t, p_i>`, gamma = sharpness T^2 (ln n + ln T),
-    the left one with p_i moved on by 2^(l-1) places. The state is read at the coordinate of `read` (default:
-    start).
+    the left one with p_i moved on by 2^(l-1) places. The state is read at the coordinate of `read`
+    (default: start).
 
     T need not be a power of two: positions that a look back would not find are pads, whose functions are
     all the same.
@@ -141,7 +142,8 @@ def scan_depth(length: int) -> int:
 
 
 def step_network(delta: Int[np.ndarray, "symbols states"], start: int, length: int) -> Network:
-    """The recurrence itself as T equal layers: each reads the state of the position before and takes a step.
+    """The recurrence itself as T equal layers: each reads the state of the position before and takes a
+    step.
 
     After l layers the states up to position l are right. A pad at position 0 holds the start and stays.
     """
@@ -242,8 +244,8 @@ def theorem_10_sizes(world: Semiautomaton, length: int) -> Theorem:
 def theorem_10_readout_as_printed(
     world: Semiautomaton, length: int, *, count: int = 200, seed: int = 0
 ) -> Theorem:
-    """The state may be read from the coordinate `(q, R)` of an arbitrary q. The error counts states that some
-    coordinate has wrong."""
+    """The state may be read from the coordinate `(q, R)` of an arbitrary q. The error counts states that
+    some coordinate has wrong."""
     network = theorem_10(world, length).construction
     inputs = strings(world, length, count, seed, all_up_to=16 * count)
     exact = exact_states(world, inputs)
@@ -270,11 +272,16 @@ def theorem_10_sharpness(
     world: Semiautomaton, length: int, *, hats: bool = True, count: int = 100, seed: int = 0
 ) -> Theorem:
     """How sharp attention has to be: the least factor g for which `gamma = g T^2 (ln n + ln T)` gives all
-    states right is between 0.1 and 1. The error counts the ends that are on the wrong side; the factor is
-    found by bisection."""
+    states right is between 0.1 and 1, for an automaton that forgets nothing: every symbol permutes its
+    states. The error counts the ends that are on the wrong side; the factor is found by bisection."""
     delta, start = automaton(world)
     check_network_length(length)
     check_flag("hats", hats)
+    merges = np.flatnonzero((np.sort(delta, axis=1) != np.arange(world.states)).any(axis=1))
+    reason = f"symbol {merges[0]} takes two states to one" if len(merges) else ""
+    forgets = Condition("permutation automaton", not len(merges), {}, reason)
+    if not forgets.holds:
+        return Theorem("Theorem 10, sharpness", (forgets,))
     inputs = strings(world, length, count, seed, all_up_to=16 * count)
 
     def run(factor: float) -> Theorem:
@@ -294,6 +301,7 @@ def theorem_10_sharpness(
         outside,
         within=0,
         cases=2,
+        conditions=(forgets,),
         details={
             "length": length,
             "least factor": high,

@@ -53,8 +53,11 @@ class Decoder(NamedTuple):
     @classmethod
     def of_scalar(cls, dim: int, codes: Int[np.ndarray, " n"]) -> "Decoder":
         """State i has the code `codes[i]` in one dimension."""
-        codes = np.asarray(codes)
-        return cls(np.array([dim]), codes[:, None], np.arange(len(codes)), len(codes))
+        check_whole("dim", dim, 0, 2**40)
+        given = np.asarray(as_numbers("codes", codes, "iu"))
+        if given.ndim != 1 or not given.size:
+            raise ValueError(f"codes have shape {given.shape}; they must be numbers in a row")
+        return cls(np.array([dim]), given[:, None], np.arange(len(given)), len(given))
 
     def __call__(self, values: Float[np.ndarray, "*n r"]) -> Int[np.ndarray, "*n"]:
         """The states, -1 for the code of none."""

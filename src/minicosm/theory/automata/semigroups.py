@@ -1,13 +1,18 @@
 """The transformation semigroup of an automaton: all maps of its states that words make."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from minicosm.theory import Condition
-from minicosm.theory.signatures import checked
+from minicosm.adaptation.checks import check_whole
 from minicosm.worlds import Semiautomaton
+from minicosm.worlds.arrays import check_whole_numbers
+
+from ..checks import whole
+from ..signatures import checked
+from ..theorem import Condition
 
 MOST_MAPS = 2**16
 """How many maps of states are listed."""
@@ -32,10 +37,7 @@ class Semigroup:
 
     def word(self, number: int) -> tuple[int, ...]:
         """A shortest word that makes the map with this number."""
-        if not isinstance(number, int | np.integer) or not 0 <= number < len(self):
-            raise ValueError(
-                f"number is {number!r}; it must be a whole number in 0..{len(self) - 1}"
-            )
+        number = check_whole("number", number, 0, len(self) - 1)
         found: list[int] = []
         while number >= 0:
             found.append(int(self.symbols[number]))
@@ -44,7 +46,8 @@ class Semigroup:
 
     def number(self, mapped: Int[np.ndarray, " states"]) -> int:
         """The number of a map; -1 if no word makes it."""
-        return self._numbers.get(np.asarray(mapped, np.int32).tobytes(), -1)
+        row = listed_row("mapped", mapped, self.maps.shape[1])
+        return self._numbers.get(row.tobytes(), -1)
 
     def products(self) -> Int[np.ndarray, "n n"]:
         """`[i, j]`: the number of the map that does map i and then map j."""
@@ -79,7 +82,7 @@ class Semigroup:
         return True
 
 
-@checked()
+@checked(most=whole(1, 2**20))
 def semigroup(world: Semiautomaton, most: int = MOST_MAPS) -> Semigroup:
     """`T(A) = {delta(., s_{1:t}) : t >= 1}`, by breadth-first search; at most `most` maps."""
     delta = np.asarray(world.delta, np.int32)
@@ -108,6 +111,13 @@ def semigroup(world: Semiautomaton, most: int = MOST_MAPS) -> Semigroup:
             meet(row[maps[at]], at, s)
         at += 1
     return Semigroup(np.array(maps), np.array(before), np.array(symbols), numbers)
+
+
+def listed_row(name: str, row: Any, size: int) -> Int[np.ndarray, " size"]:
+    """A map of `size` points as maps are listed."""
+    if not isinstance(row, np.ndarray) or row.dtype.kind not in "iu" or row.shape != (size,):
+        row = check_whole_numbers(name, row, -(2**31), 2**31 - 1, (size,))
+    return np.asarray(row, np.int32)
 
 
 def named(world: Semiautomaton) -> str:

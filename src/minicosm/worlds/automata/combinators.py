@@ -32,6 +32,8 @@ def product(first: Semiautomaton, second: Semiautomaton) -> Semiautomaton:
     """Side by side (Definition 10): states and symbols are pairs, `(q, q') -> (q s, q' s')`. An automaton
     without a symbol that changes nothing gets one, and symbols are uniform. State (q, q') is the number
     `q |Q'| + q'`, and symbols likewise."""
+    check_kind("first", first, Semiautomaton, "a Semiautomaton")
+    check_kind("second", second, Semiautomaton, "a Semiautomaton")
     first, second = with_identity(first), with_identity(second)
     entries = first.vocab * second.vocab * first.states * second.states
     check_size("the table of the product", entries, MOST_ENTRIES)

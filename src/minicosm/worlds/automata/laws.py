@@ -35,7 +35,8 @@ def check_law(
     """The law of the symbols for every mode and state, and the weights of modes."""
     if law is None:
         law = np.full(vocab, 1 / vocab)
-    axes = len(np.shape(law)) if is_concrete(law) else len(law.shape)
+    law = numeric("law", law)
+    axes = len(law.shape)
     if axes == 1:
         given = parameter("law", law, (vocab,))
         check_distribution("law", given, columns=False)

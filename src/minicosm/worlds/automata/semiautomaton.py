@@ -21,6 +21,7 @@ from ..arrays import (
     check_worlds,
     is_concrete,
     is_empty,
+    short,
 )
 from ..memories import check_place, check_step
 from ..padding import cut, known, pad, padded_length
@@ -118,6 +119,10 @@ class Semiautomaton(eqx.Module):
     def vocab(self) -> int:
         return self.delta.shape[-2]
 
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The arrays that define the transitions."""
+        return {"delta": np.asarray(self.delta), "start": np.asarray(self.start)}
+
     def _replaced(self, **fields: Any) -> Self:
         """A copy with other fields; nothing is checked."""
         copy = object.__new__(type(self))
@@ -146,7 +151,10 @@ class Semiautomaton(eqx.Module):
         sizes = {"vocab": vocab, "states": states, "modes": modes}
         for name, least in zip(sizes, (self.vocab, self.states, len(self.weights)), strict=True):
             check_count(name, sizes[name], least)
-        check_size("the padded table", modes * vocab * states)
+        check_size(
+            f"a table of vocab = {vocab}, states = {states} and modes = {modes}",
+            modes * vocab * states,
+        )
         more = states - self.states
         delta = np.tile(np.arange(states, dtype=np.int32), (vocab, 1))
         delta[: self.vocab, : self.states] = self.delta
@@ -299,13 +307,13 @@ class Semiautomaton(eqx.Module):
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r}; it must be a text")
+        raise TypeError(f"{name} is {short(value)}; it must be a text")
     return value
 
 
 def _texts(name: str, values: Any, count: int) -> tuple[str, ...]:
     if not isinstance(values, tuple | list) or not all(isinstance(value, str) for value in values):
-        raise TypeError(f"{name} are {values!r:.60}; they must be a tuple of texts")
+        raise TypeError(f"{name} is {short(values)}; it must be a tuple of texts")
     if len(values) not in (0, count):
         raise ValueError(f"there are {len(values)} {name}; there must be {count}, or none")
     return tuple(values)

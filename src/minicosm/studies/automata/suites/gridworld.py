@@ -11,7 +11,7 @@ from minicosm.worlds import Semiautomaton, automata
 from ..trials import Gridworlds
 
 PRINTED = ("step 2(a)", "unmatched heads", "centre head", "output")
-PATH = "RRLRRRRLRLLRLLLLRRLRRRLLRLRRRR"  # of the picture, on a gridworld of four places
+PATH = "LRLLRRLRLRRRLLLRRRLRRLLRLR"  # of the picture, on a gridworld of four places
 
 
 def run(config: Gridworlds, progress: Progress) -> TrialResult:

@@ -65,7 +65,7 @@ def _sharpness(ledger: Ledger, config: Shortcuts, progress: Progress) -> None:
         if length > 4 * max(config.lengths):
             continue
         rng = np.random.default_rng([config.seed, 3, length])
-        world = Semiautomaton(rng.integers(0, 5, (3, 5)))
+        world = Semiautomaton([rng.permutation(5) for _ in range(3)])
         for hats in (True, False):
             found = theory.theorem_10_sharpness(
                 world, length, hats=hats, count=50, seed=config.seed
