@@ -3,18 +3,25 @@
 from .cached import CachedMemory, CachedTransformer
 from .config import TransformerConfig
 from .hugging_face import export_bert
+from .lstm import LSTM, LSTMConfig, LSTMGenerator, LSTMMemory
+from .positions import Placement, recency_slopes
 from .protocols import CausalLM, Generator, MaskedLM, Verifier
 from .transformer import Transformer, TransformerTrace
 from .translator import Memory, Translator, TranslatorConfig
 from .weights import from_arrays, load, save, to_arrays
 
 __all__ = [
+    "LSTM",
     "CachedMemory",
     "CachedTransformer",
     "CausalLM",
     "Generator",
+    "LSTMConfig",
+    "LSTMGenerator",
+    "LSTMMemory",
     "MaskedLM",
     "Memory",
+    "Placement",
     "Transformer",
     "TransformerConfig",
     "TransformerTrace",
@@ -24,6 +31,7 @@ __all__ = [
     "export_bert",
     "from_arrays",
     "load",
+    "recency_slopes",
     "save",
     "to_arrays",
 ]

@@ -1,6 +1,7 @@
 """Training: objectives, schedules and the one compiled training loop."""
 
 from .fit import History, Loss, fit, fit_ensemble
+from .labels import Labelled, LabelledWorld, LabelObjective
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
 from .progress import Diverged, Stopped
@@ -11,6 +12,9 @@ __all__ = [
     "CausalObjective",
     "Diverged",
     "History",
+    "LabelObjective",
+    "Labelled",
+    "LabelledWorld",
     "Loss",
     "MaskedObjective",
     "Objective",

@@ -13,7 +13,7 @@ def depth_cells(results: Results) -> dict[tuple[str, str], tuple[Any, Any]]:
     return dict(zip(names, zip(found["depth"], found["exact"], strict=True), strict=True))
 
 
-def in_order(names: list[str]) -> list[str]:
+def in_order(names: list[Any]) -> list[Any]:
     """Each once, as they come."""
     return list(dict.fromkeys(names))
 

@@ -34,7 +34,7 @@ def run(delta: Any, start: Any, inputs: Any) -> Int[Array, " T"]:
         new = table[s, q]
         return new, new
 
-    return jax.lax.scan(step, jnp.asarray(start, jnp.int32), inputs, unroll=4)[1]
+    return jax.lax.scan(step, jnp.asarray(start, jnp.int32), inputs)[1]
 
 
 @jax.jit

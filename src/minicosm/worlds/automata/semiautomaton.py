@@ -119,6 +119,10 @@ class Semiautomaton(eqx.Module):
     def vocab(self) -> int:
         return self.delta.shape[-2]
 
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The arrays that define the transitions."""
+        return {"delta": np.asarray(self.delta), "start": np.asarray(self.start)}
+
     def _replaced(self, **fields: Any) -> Self:
         """A copy with other fields; nothing is checked."""
         copy = object.__new__(type(self))

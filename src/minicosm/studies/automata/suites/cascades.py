@@ -1,6 +1,7 @@
 """Automata as cascades: Lemmas 20 and 21, Theorems 11 and 15, Definition 8."""
 
 from itertools import product
+from typing import Any
 
 import jax
 import numpy as np
@@ -107,7 +108,7 @@ def _wirings(ledger: Ledger, config: Cascades, rng: np.random.Generator) -> None
     for cascade in cascades:
         inputs = words(cascade.world, T, rng)
         deep = max(cascade.levels, default=0) > 1
-        levels = {"states": cascade.world.states, "several levels": deep}
+        levels: dict[str, Any] = {"states": cascade.world.states, "several levels": deep}
         ledger.add(theory.lemma_21(cascade, T).certify(inputs=inputs), **levels)
         ledger.add(theory.lemma_21_sizes(cascade, T), **levels)
         if deep:
