@@ -19,7 +19,13 @@ STUDY = Study(
         "refused with its reason. Transformers and recurrent networks are trained on the same automata to "
         "see whether training finds shortcuts, and how brittle they are."
     ),
-    headlines=(),
+    headlines=(
+        "automata/theorem-10",
+        "automata/theorem-11",
+        "automata/theorem-12",
+        "automata/depth-helps",
+        "automata/shift-counts",
+    ),
     misprints=(
         r"Section 3.1, residual connections: the composition ends in $+ (\mathrm{id} + P)$; Section 3.2 "
         r"prints $\circ (\mathrm{id} + P)$.",
@@ -43,6 +49,16 @@ STUDY = Study(
         r"Theorem 12, step 2(d): $M_s$ says that $f_1(s)$ is the least, $f_1(s) \le f_{1,\min}$; printed "
         r"with "
         "the sides exchanged, which is always true.",
+        "Equation 3.1, wreath products: printed with the factors exchanged and $e_H$ as the last entry; the "
+        r"paragraph after it has the homomorphism right, $\phi_h$ permutes entries by right multiplication.",
+        "Section 3.3.1, group extensions: $Q_8$ is the smallest non-abelian group that is no split extension; "
+        "$C_4$ is a smaller one. Section 3.4.5.1.1 prints it with the word.",
+        r"Lemma 18, implementation: the $L_N$ layers after the change of basis are a copy of $\mathrm{sim}_N$, "
+        r"printed $\mathrm{sim}_H$, and begin at $L_H + 2$.",
+        r"Lemma 19: the sizes are for $\mathrm{repDim}_H = 1$; printed of the product.",
+        r"Theorem 16, end of the proof: the recursion is on $H_i$, printed $K_i$ for the depth, and is "
+        r"iterated $\log_2 |G|$ times, printed $\log_2 T$.",
+        r"Lemma 20, last layer: $d_\mathrm{inv} = 2 \, \mathrm{repDim} + 1$, printed $\mathrm{repSize}$.",
     ),
     aliases=("shortcuts",),
 )
