@@ -384,6 +384,7 @@ def test_topics_are_recovered_from_a_matrix_with_blocks():
         (lambda: TopicWorld(60, 1, per_document=30).topic_sets(), "at most 65536 are listed"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("unchecked_types")
 def test_bad_input_meets_a_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()

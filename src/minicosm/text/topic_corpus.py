@@ -19,7 +19,8 @@ class TopicCorpus:
     """Documents as whole numbers, the words that these stand for, and the topics of the words."""
 
     words: tuple[str, ...]
-    documents: tuple[Int[np.ndarray, " N"], ...]
+    documents: tuple[np.ndarray, ...]
+    """Words of each, as places in `words`."""
     topics: tuple[str, ...]
     members: Bool[np.ndarray, "V K"]
     """Which words belong to which topics; a word of none counts as a stop word."""

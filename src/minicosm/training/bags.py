@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Integer, PRNGKeyArray
 from scipy.stats import binom
 
 from minicosm.models import BagAttention
@@ -39,13 +39,13 @@ ROWS = 4  # rows of a document are a multiple of it, so that draws have few shap
 class Bags(eqx.Module):
     """Masked documents as counts of ids (the mask is 0, word w is w + 1)."""
 
-    counts: Int[AnyArray, "*stack documents V"]
+    counts: Integer[AnyArray, "*stack documents V"]
     """What attention reads."""
-    masked: Int[AnyArray, "*stack documents V"]
+    masked: Integer[AnyArray, "*stack documents V"]
     """Labels of chosen positions that show the mask, counted: their queries are alike."""
-    queries: Int[AnyArray, "*stack documents rows"]
+    queries: Integer[AnyArray, "*stack documents rows"]
     """What the other chosen positions show."""
-    labels: Int[AnyArray, "*stack documents rows"]
+    labels: Integer[AnyArray, "*stack documents rows"]
     """Their labels; 0 where there is no such position."""
 
     @property

@@ -1,5 +1,7 @@
 """Topics in token embeddings: Sections 2.1.3 and 2.1.7.2."""
 
+from typing import Any
+
 import numpy as np
 
 from minicosm.lab import (
@@ -149,7 +151,7 @@ def grams(results: Results) -> Outcome:
         for arm in GRAMS
     ]
     columns = ("diagonal", "same", "different", "off_diagonal_z")
-    lines = tuple(
+    lines: Any = tuple(
         (arm, *(Estimate.of(statistic(results, arm, column)) for column in columns))
         for arm in GRAMS
     )

@@ -1,5 +1,7 @@
 """Trained attention: Section 2.1.5.3, Tables 2.1 and 2.2."""
 
+from typing import Any
+
 import numpy as np
 
 from minicosm.lab import Estimate, Outcome, Results, Table, all_above, all_of, at_least, only_if
@@ -25,7 +27,7 @@ def _attention(results: Results, arm: str, kind: str) -> np.ndarray:
 
 
 def _table(results: Results, arms: tuple[str, ...]) -> Table:
-    lines = tuple(
+    lines: Any = tuple(
         (arm, *(Estimate.of(_attention(results, arm, kind)) for kind in KINDS)) for arm in arms
     )
     return Table("mean attention", ("setting", *KINDS), lines)

@@ -36,7 +36,7 @@ LOSSES = {
 
 def _table(results: Results, arms: tuple[str, ...]) -> Table:
     columns = ("block", "different", "contrast", "z")
-    lines = tuple(
+    lines: Any = tuple(
         (arm, *(Estimate.of(statistic(results, arm, column)) for column in columns)) for arm in arms
     )
     return Table("mean entries of the value matrix", ("cell", *columns), lines)

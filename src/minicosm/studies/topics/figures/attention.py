@@ -48,10 +48,10 @@ def _landscape(results: Results, value: str) -> "Figure":
 def _ridge(ax: Any, axis: np.ndarray, value: str, measured: Any, i: int, v: int) -> None:
     """The exact optimum: a line of equal gamma, or of beta."""
     if value == "block":
-        alpha = np.logspace(np.log10(axis[0]), np.log10(axis[-1]), 600)
-        beta = v * measured["gamma"][i] - (v - 1) * alpha
-        seen = beta > axis[0]
-        ax.plot(alpha[seen], beta[seen], color=PALETTE[1], lw=1.3, ls="-")
+        whole = v * measured["gamma"][i]  # (v - 1) alpha + beta
+        part = np.logspace(-9, np.log10(0.5), 200)
+        share = np.concatenate([part, 1 - part[::-1]])  # of alpha in it
+        ax.plot(share * whole / (v - 1), (1 - share) * whole, color=PALETTE[1], lw=1.3, ls="-")
     else:
         ax.plot([axis[0], 1], [measured["beta"][i]] * 2, color=PALETTE[1], lw=1.3, ls="-")
     ax.set(xlim=(axis[0], axis[-1]), ylim=(axis[0], axis[-1]))
@@ -77,7 +77,7 @@ def draw_ladder(results: Results) -> "Figure":
              "diagonal values,\nbest attention", "best possible")  # fmt: skip
     for at, tau in enumerate(found["tau"]):
         levels = [found[step][at] for step in steps]
-        ax.plot(range(4), levels, "o-", color=PALETTE[at], ls="-", label=f"$\\tau = {tau}$")
+        ax.plot(range(4), levels, marker="o", color=PALETTE[at], ls="-", label=f"$\\tau = {tau}$")
     ax.set_xticks(range(4), names, fontsize=8)
     ax.set_ylabel("squared loss")
     ax.legend()

@@ -58,7 +58,7 @@ def draw_gradients(results: Results) -> "Figure":
     ):
         for seed, row in enumerate(found.numbers["ratios"][name]):
             ax.semilogx(
-                found.config.sizes, row, "o-", color=colour, ms=4, lw=1, ls="-",
+                found.config.sizes, row, marker="o", color=colour, ms=4, lw=1, ls="-",
                 label=label if seed == 0 else None,
             )  # fmt: skip
     ax.set_ylim(0, None)

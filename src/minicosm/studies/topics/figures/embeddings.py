@@ -27,7 +27,7 @@ def draw_grams(results: Results) -> "Figure":
     for column, arm in enumerate(arms, start=1):
         heat(axes[0, column], results[arm].arrays["matrix"], arm.partition(", ")[2])
         bars(axes[1, column], [Estimate.of(statistic(results, arm, kind)) for kind in KINDS])
-    heat(axes[0, -1], exact, "optimum, embeddings alone")
+    heat(axes[0, -1], exact, "exact optimum")
     level = float(exact[0, 0])
     bars(axes[1, -1], [Estimate(value, value, value, 1) for value in (level, level, 0.0)])
     axes[0, 0].set_ylabel("words, by topic")

@@ -49,7 +49,7 @@ def draw_pairs(results: Results) -> "Figure":
         ax.set_xticks([p + 0.2 for p in range(len(every))], [f"{s} words" for s in every])
         ax.set_ylabel(name)
         ax.grid(axis="x", visible=False)
-        ax.legend(fontsize=8)
+        ax.legend(fontsize=8, loc="best")
     left.axhline(0, color="0.5", lw=0.8)
     right.axhline(1, color="0.5", lw=0.8)
     return fig

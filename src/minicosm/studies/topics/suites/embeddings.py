@@ -1,5 +1,7 @@
 """Embeddings under uniform attention: Theorem 2.1.1 on random worlds, by construction and by search."""
 
+from typing import Any
+
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import topics
 from minicosm.worlds import TopicWorld
@@ -15,7 +17,8 @@ def run(config: Worlds, progress: Progress) -> TrialResult:
     for i in range(config.worlds):
         progress(i, config.worlds, "worlds")
         w, masking = world(rng, 6, 4, least_topics=3), corruption(rng)
-        for fields in ({}, {"shift": float(rng.uniform(0, 1))}, {"diagonal": True}):
+        kinds: list[dict[str, Any]] = [{}, {"shift": float(rng.uniform(0, 1))}, {"diagonal": True}]
+        for fields in kinds:
             ledger.add(topics.theorem_2_1_1(w, masking, **fields).certify())
         ledger.add(topics.embedding_example(w, masking))
         ledger.add(topics.embedding_example(w, masking, as_printed=True))

@@ -4,6 +4,7 @@ import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import topics
+from minicosm.theory.topics.masked_documents import Keys
 from minicosm.worlds import TopicWorld
 from minicosm.worlds.topics.draws import corrupt_documents, draw_documents
 
@@ -12,6 +13,7 @@ from .worlds import BERT, corruption, generator, world
 
 SAMPLED = 40_000  # documents
 DRAWN = 10_000
+KEYS: tuple[Keys, ...] = ("all", "unchosen")
 
 
 def run(config: Worlds, progress: Progress) -> TrialResult:
@@ -24,7 +26,7 @@ def run(config: Worlds, progress: Progress) -> TrialResult:
         length = int(rng.integers(2, 60))
         ledger.add(topics.limits_do_not_commute(w, masking, length), N=length)
         ledger.add(topics.own_word(w, masking, length), N=length)
-    for keys in ("all", "unchosen"):
+    for keys in KEYS:
         _sampled(ledger, rng, keys, 2000 if config.worlds < 20 else SAMPLED)
     lda = TopicWorld(10, 10, dirichlet=0.1, lengths=(100, 150))
     tokens = draw_documents(lda, rng, DRAWN)
@@ -47,7 +49,7 @@ def run(config: Worlds, progress: Progress) -> TrialResult:
     return ledger.result()
 
 
-def _sampled(ledger: Ledger, rng: np.random.Generator, keys: str, documents: int) -> None:
+def _sampled(ledger: Ledger, rng: np.random.Generator, keys: Keys, documents: int) -> None:
     """M and C of a small world by sampling, as means over entries that are equal by symmetry, in standard
     errors from the exact ones."""
     w, length = TopicWorld(3, 2, dirichlet=0.5), 8

@@ -7,12 +7,13 @@ from scipy.optimize import brentq
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory.topics import attention_loss, best_attention
-from minicosm.theory.topics.attention import MaskKeys, Value
+from minicosm.theory.topics.attention import VALUES, MaskKeys, Value
 from minicosm.worlds import TopicWorld
 
 from ..trials import Landscape
 from .worlds import BERT
 
+CONVENTIONS: tuple[MaskKeys, ...] = ("full", "printed")
 NEAR = 0.1  # of the drop from uniform attention
 KEPT = 100  # places on each axis of the pictures
 
@@ -23,9 +24,9 @@ def run(config: Landscape, progress: Progress) -> TrialResult:
     pictures: dict[str, np.ndarray] = {"axis": axis[:: -(-config.grid // KEPT)]}
     for n, tau in enumerate(config.per_document):
         world = TopicWorld(config.topics, config.words, per_document=tau)
-        for keys in ("full", "printed"):
+        for keys in CONVENTIONS:
             progress(n, len(config.per_document), f"tau = {tau}")
-            for value in ("block", "diagonal"):
+            for value in VALUES:
                 grid = _loss(world, axis[:, None], axis[None], value, keys)
                 thin = -(-config.grid // KEPT)
                 pictures[f"{value}, {keys}, {tau}"] = grid[::thin, ::thin].astype(np.float32)

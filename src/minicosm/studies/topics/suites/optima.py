@@ -1,16 +1,19 @@
 """Where the best attention is: Theorems 2.1.3 and 2.1.5 on random settings, and the limits."""
 
+from typing import Any
+
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import topics
+from minicosm.theory.topics.attention import MaskKeys
 from minicosm.worlds import TopicWorld
 
 from ..trials import Worlds
 from .worlds import BERT, asymptotic, generator
 
 LIMITS = ((10**5, 300, 30, 0.03), (10**7, 3000, 12, 0.01))  # T, tau, v, tolerance
-CONVENTIONS = ("full", "printed")
+CONVENTIONS: tuple[MaskKeys, ...] = ("full", "printed")
 
 
 def run(config: Worlds, progress: Progress) -> TrialResult:
@@ -19,7 +22,12 @@ def run(config: Worlds, progress: Progress) -> TrialResult:
         progress(i, config.worlds, "settings")
         w, masking = asymptotic(rng)
         for keys in CONVENTIONS:
-            size = {"T": w.topics, "tau": w.per_document, "v": w.words, "keys": keys}
+            size: dict[str, Any] = {
+                "T": w.topics,
+                "tau": w.per_document,
+                "v": w.words,
+                "keys": keys,
+            }
             ledger.add(topics.theorem_2_1_3(w, masking, keys), **size)
             proof = topics.theorem_2_1_3(w, masking, keys, proof=True)
             ledger.add(proof, "Theorem 2.1.3, constant of the proof", **size)

@@ -1,5 +1,7 @@
 """Uniform attention: Lemma 2.1.1, Theorem 2.1.2 and gradient descent on random worlds."""
 
+from typing import Any
+
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
@@ -15,7 +17,7 @@ def run(config: Worlds, progress: Progress) -> TrialResult:
     for i in range(config.worlds):
         progress(i, config.worlds, "worlds")
         w, masking = world(rng), corruption(rng)
-        size = {"T": w.topics, "v": w.words, "tau": w.per_document}
+        size: dict[str, Any] = {"T": w.topics, "v": w.words, "tau": w.per_document}
         ledger.add(topics.proposition_2_1_1(w, masking), **size)
         ledger.add(topics.lemma_2_1_1(w, masking, key(config, 1, i)), **size)
         ledger.add(topics.lemma_2_1_1_only(w, masking, key(config, 2, i)), **size)
