@@ -153,16 +153,17 @@ def _far_values(f: _Values, k: int) -> np.ndarray:
     u = np.random.default_rng(0).normal(size=(DIRECTIONS, f.d))
     values = f(FAR * u / np.linalg.norm(u, axis=1, keepdims=True))
     scale = max(float(np.abs(values).max()), 1e-300)
-    keys, first, counts = np.unique(
-        np.round(values / scale, 7), axis=0, return_index=True, return_counts=True
+    _, cluster, counts = np.unique(
+        np.round(values / scale, 7), axis=0, return_inverse=True, return_counts=True
     )
     often = np.argsort(-counts)[:k]
-    if len(keys) < k or counts[often].min() < 2:
+    if len(counts) < k or counts[often].min() < 2:
         raise ValueError(
             f"function takes {int((counts > 1).sum())} values far from 0; the predictor of a world with "
             f"hidden = {k} states takes {k}"
         )
-    N = values[first[often]].T
+    # The median: among the members of a cluster there may be near ties, off by as much as was rounded.
+    N = np.stack([np.median(values[cluster.ravel() == i], axis=0) for i in often], axis=1)
     if least_singular(N) < 1e-10 * scale:
         raise ValueError(
             f"function takes {k} dependent values far from 0; those of a world whose chain and means have "
