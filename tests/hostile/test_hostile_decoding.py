@@ -253,11 +253,16 @@ def verifier(judge, source=None, held=()):
 
     memory = later(read)
     unseen = thing(source, allows=ANY if source is None else (), names="source")
+    place = {"memory": thing(memory, allows=held), "n": count(1, allows="0")}
+    told = (
+        [Call(judge.score_when, **place, asked=flag(True))] if hasattr(judge, "score_when") else []
+    )
     return [
         Call(judge.begin, room=whole(3 if source is None else 2, names="memory"), source=unseen),
         Call(judge.read, memory=thing(memory, allows=held), n=count(1, allows="0"),
              token=whole(0, allows=()), source=unseen),
-        Call(judge.score, memory=thing(memory, allows=held), n=count(1, allows="0")),
+        Call(judge.score, **place),
+        *told,
     ]  # fmt: skip
 
 
