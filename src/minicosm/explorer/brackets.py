@@ -13,9 +13,16 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from minicosm.lab.figures import PALETTE, figure
+from minicosm.lab import PALETTE, figure
 from minicosm.models import Transformer, load
-from minicosm.theory.dyck import of_model, pair_ids, project, theorem_2_2_1, token_depth_embedding
+from minicosm.theory.dyck import (
+    of_model,
+    pair_ids,
+    project,
+    stack_laws,
+    theorem_2_2_1,
+    token_depth_embedding,
+)
 from minicosm.worlds import Dyck
 from minicosm.worlds.arrays import AnyArray
 
@@ -105,8 +112,6 @@ def _read(
 
 def exact_laws(tokens: Int[np.ndarray, " T"]) -> Float[np.ndarray, "T+1 V"]:
     """`P[X_{i+1} | X_{1:i}]` for i = 0..T, by the stack."""
-    from minicosm.theory.dyck.constructions import stack_laws
-
     laws = stack_laws(WORLD)
     stack: list[int] = []
     rows = [laws[0, 0]]

@@ -22,7 +22,7 @@ class Explore:
 
     def run(self) -> int:
         from minicosm.explorer.server import check_installed, listen, serve
-        from minicosm.lab.store import Store, home
+        from minicosm.lab import Store, home
 
         check_installed()
         bound = listen(self.port)

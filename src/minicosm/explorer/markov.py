@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from minicosm.adaptation import Classifier
-from minicosm.lab.figures import BLUE, INK, ORANGE, figure
-from minicosm.theory import Condition, Theorem
-from minicosm.theory.certify import all_sequences, both_scores
+from minicosm.lab import figure
+from minicosm.lab.figures import BLUE, INK, ORANGE
+from minicosm.theory import Condition, Theorem, all_sequences, both_scores
 from minicosm.theory.tuning import (
     covering,
     linear_head_exists,

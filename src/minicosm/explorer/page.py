@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Float
 
-from minicosm.lab.figures import house_style, to_svg
+from minicosm.lab import to_svg
+from minicosm.lab.figures import house_style
 from minicosm.lab.formatting import number
 from minicosm.lab.mathematics import inline
 from minicosm.worlds.arrays import AnyArray

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
-from minicosm.lab.claims import LabError
+from minicosm.lab import LabError
 
 APP = Path(__file__).parent / "app.py"
 HOST = "127.0.0.1"

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.lab.figures import BLUE, GREY, ORANGE, PURPLE, figure
+from minicosm.lab import figure
+from minicosm.lab.figures import BLUE, GREY, ORANGE, PURPLE
 from minicosm.theory.parallel.kernels import evolve, independent_parallel, k_gibbs, stationary
 from minicosm.theory.parallel.mixing import poincare, total_variation
 from minicosm.worlds import Ising, Joint

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from minicosm.decoding import VGB, sample
-from minicosm.lab.figures import BLUE, GREEN, INK, ORANGE, PURPLE, figure
-from minicosm.theory.guided import PrefixTree
-from minicosm.theory.guided.distances import tv
+from minicosm.lab import figure
+from minicosm.lab.figures import BLUE, GREEN, INK, ORANGE, PURPLE
+from minicosm.theory.guided import PrefixTree, tv
 from minicosm.worlds import noisy_table, random_tree
 
 from .settings import WALK_STEPS
