@@ -145,6 +145,8 @@ def often_less_rare(results: Results, arm: str) -> np.ndarray:
 
 # -- heads -------------------------------------------------------------------------------------------
 
+MEASURED = ("on", "control", "before", "before_even")
+
 
 def wall_heads(results: Results, arm: str) -> dict[str, np.ndarray]:
     """Of every member that has learned: the head of the last layer, and the wall, that are best on the first
@@ -154,10 +156,9 @@ def wall_heads(results: Results, arm: str) -> dict[str, np.ndarray]:
         gain = arrays["heads_on"][i, 0] - arrays["heads_control"][i, 0]
         head, wall = np.unravel_index(np.argmax(gain), gain.shape)  # of a NaN, if there is one
         known = 0.0 if np.isfinite(gain).all() else np.nan
-        names = ("on", "control", "before", "before_even")
-        row = {name: arrays[f"heads_{name}"][i, 1, head, wall] + known for name in names}
+        row = {name: arrays[f"heads_{name}"][i, 1, head, wall] + known for name in MEASURED}
         found.append(row | {"member": i, "head": head, "wall": wall})
-    names = ("member", "head", "wall", "on", "control", "before", "before_even")
+    names = ("member", "head", "wall", *MEASURED)
     return {name: np.array([row[name] for row in found]) for name in names}
 
 

@@ -15,11 +15,17 @@ STUDY = Study(
         "A finite semiautomaton reads one symbol a step and changes its state: the smallest model of "
         "reasoning step by step. A shallow Transformer can give all states in one pass with far fewer "
         "layers than steps. Every construction is compiled to explicit weights for any transition table, "
-        "run against the exact states, and measured against the printed sizes; what cannot be compiled is "
-        "refused with its reason. Transformers and recurrent networks are trained on the same automata to "
-        "see whether training finds shortcuts, and how brittle they are."
+        "run against the exact states, and measured against the printed sizes; what cannot be compiled "
+        "is refused with its reason. Transformers and recurrent networks are trained on the same "
+        "automata to see whether training finds shortcuts, and how brittle they are."
     ),
-    headlines=(),
+    headlines=(
+        "automata/theorem-10",
+        "automata/theorem-11",
+        "automata/theorem-12",
+        "automata/depth-helps",
+        "automata/shift-counts",
+    ),
     misprints=(
         r"Section 3.1, residual connections: the composition ends in $+ (\mathrm{id} + P)$; Section 3.2 "
         r"prints $\circ (\mathrm{id} + P)$.",
@@ -33,8 +39,8 @@ STUDY = Study(
         "selected.",
         r"Lemma 15: the sum runs over $[t]$, printed $[T]$; the MLP maps $s$ to $(q_0 + 2Ts) \bmod n$, "
         r"printed $Ts \bmod n$.",
-        r"Lemma 16, score: $c(j/T - 2 \cdot \mathbb{1}[\sigma_j = \bot])$ with the printed $W_Q$; the text "
-        "leaves out the 2.",
+        r"Lemma 16, score: $c(j/T - 2 \cdot \mathbb{1}[\sigma_j = \bot])$ with the printed $W_Q$; the "
+        "text leaves out the 2.",
         r"Proof of Lemma 22: the extremes of the suffix differ by $S$, printed $S + 1$.",
         r"Proof of Lemma 23: the value returned is $\log(2T - j)$ of the position $j$, printed with "
         r"$\gamma_j$ in its place.",
@@ -43,6 +49,17 @@ STUDY = Study(
         r"Theorem 12, step 2(d): $M_s$ says that $f_1(s)$ is the least, $f_1(s) \le f_{1,\min}$; printed "
         r"with "
         "the sides exchanged, which is always true.",
+        "Equation 3.1, wreath products: printed with the factors exchanged and $e_H$ as the last entry; "
+        r"the paragraph after it has the homomorphism right, $\phi_h$ permutes entries by right "
+        "multiplication.",
+        "Section 3.3.1, group extensions: $Q_8$ is the smallest non-abelian group that is no split "
+        "extension; $C_4$ is a smaller one. Section 3.4.5.1.1 prints it with the word.",
+        r"Lemma 18, implementation: the $L_N$ layers after the change of basis are a copy of "
+        r"$\mathrm{sim}_N$, printed $\mathrm{sim}_H$, and begin at $L_H + 2$.",
+        r"Lemma 19: the sizes are for $\mathrm{repDim}_H = 1$; printed of the product.",
+        r"Theorem 16, end of the proof: the recursion is on $H_i$, printed $K_i$ for the depth, and is "
+        r"iterated $\log_2 |G|$ times, printed $\log_2 T$.",
+        r"Lemma 20, last layer: $d_\mathrm{inv} = 2 \, \mathrm{repDim} + 1$, printed $\mathrm{repSize}$.",
     ),
     aliases=("shortcuts",),
 )

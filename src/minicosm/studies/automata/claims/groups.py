@@ -70,7 +70,7 @@ claim(
     ),
     criterion=(
         r"For $C_a \wr C_b$ with $2 \le a, b \le 7$: the codes of all prefix products of random words "
-        r"are right to $10^{-9}$, with $B = \max(|H|, \mathrm{repSize}_N - 1)$; depth 4 and no size "
+        r"are right to $10^{-9}$, with $B = \max\{|H|, \mathrm{repSize}_N - 1\}$; depth 4 and no size "
         "above the claim."
     ),
     trials=groups,

@@ -1,6 +1,6 @@
 """What claims about trained models share: their guards, and the table of accuracies."""
 
-from minicosm.lab import Outcome, Results, Table, only_if
+from minicosm.lab import Cell, Outcome, Results, Table, only_if
 
 from .. import experiment_readings as readings
 
@@ -63,7 +63,7 @@ def accuracies(results: Results) -> Table:
 
 def beyond(results: Results) -> Table:
     """Accuracy at the length of training and after it, of the members that have learned."""
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             arm,
             len(readings.learned(results, arm)),

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from minicosm.lab import Estimate, Outcome, Results, Table, all_above, all_below, all_of, at_least
+from minicosm.lab import (
+    Cell,
+    Estimate,
+    Outcome,
+    Results,
+    Table,
+    all_above,
+    all_below,
+    all_of,
+    at_least,
+)
 
 from .. import experiment_readings as readings
 from ..experiment_trials import GRID, GRID_LINEAR, arms
@@ -18,7 +28,7 @@ WALLS = ("0", "S")
 def _table(results: Results) -> Table:
     found = readings.wall_heads(results, GRID)
     columns = [100 * found[name] for name in ("on", "control", "before", "before_even")]
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (int(m) + 1, int(h) + 1, WALLS[int(w)], *map(float, values))
         for m, h, w, *values in zip(
             found["member"], found["head"], found["wall"], *columns, strict=True

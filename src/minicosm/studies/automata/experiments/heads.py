@@ -85,22 +85,21 @@ def look(
     maps, states = np.asarray(maps, np.float64), np.asarray(states)
     halves = np.array_split(np.arange(len(maps)), 2)
     away = ~np.isin(states, walls)
-    found: dict[str, list[Any]] = {
-        name: [] for name in ("on", "control", "before", "before_even", "even")
-    }
+    found: dict[str, list[np.ndarray]] = {}
     for half in halves:
-        last, rows = maps[half, -1], {"on": [], "control": [], "before": [], "before_even": []}
+        last = maps[half, -1]
+        at_walls: dict[str, list[np.ndarray]] = {}
         for wall in walls:
             visit = latest_visit(states[half] == wall)
             on, control = on_visits(last, visit, away[half])
             before, even = before_visits(last, visit)
-            values = (on, control, before, np.full(len(on), even))
-            for name, value in zip(rows, values, strict=True):
-                rows[name].append(value)
-        for name, value in rows.items():
-            found[name].append(np.stack(value, axis=-1))
-        found["even"].append(evenness(maps[half, 0]))
-    return {name: np.stack(value) for name, value in found.items()}
+            values = {"on": on, "control": control, "before": before}
+            for name, value in (values | {"before_even": np.full(len(on), even)}).items():
+                at_walls.setdefault(name, []).append(value)
+        for name, of_walls in at_walls.items():
+            found.setdefault(name, []).append(np.stack(of_walls, axis=-1))
+        found.setdefault("even", []).append(evenness(maps[half, 0]))
+    return {name: np.stack(of_halves) for name, of_halves in found.items()}
 
 
 def telling(states: Int[AnyArray, "n T"], walls: tuple[int, int]) -> int:

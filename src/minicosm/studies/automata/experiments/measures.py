@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.models import CachedTransformer, Placement
+from minicosm.worlds import Semiautomaton
 from minicosm.worlds.arrays import AnyArray
-from minicosm.worlds.automata import Semiautomaton
 
 CHUNK = 64  # strings that a model reads at once
 

@@ -15,7 +15,7 @@ from minicosm.models import (
     recency_slopes,
 )
 from minicosm.models.positions import sinusoids
-from minicosm.worlds.automata import Semiautomaton
+from minicosm.worlds import Semiautomaton
 
 from ..experiment_trials import Training
 

@@ -9,9 +9,8 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from minicosm.training import Labelled
-from minicosm.worlds import automata
+from minicosm.worlds import Semiautomaton, automata
 from minicosm.worlds.arrays import AnyArray
-from minicosm.worlds.automata import Semiautomaton
 
 from ..experiment_trials import ABAB, BOUNDARY, STAY, ZERO, Training
 

@@ -28,7 +28,7 @@ from jaxtyping import PRNGKeyArray
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.training import LabelObjective, adamw, fit_ensemble
-from minicosm.worlds.automata import Semiautomaton
+from minicosm.worlds import Semiautomaton
 
 from ..experiment_trials import Training
 from . import heads, measures

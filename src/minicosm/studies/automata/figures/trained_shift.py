@@ -90,7 +90,7 @@ def counts_figure(results: Results) -> "Figure":
     for row in rows:
         ax.plot(ones, row, color=PALETTE[0], lw=0.7, ls="-", alpha=0.5)
     ax.plot(ones, rows.mean(axis=0), "o-", ms=3, color=PALETTE[0])
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xticks(range(0, rows.shape[1], 5))
     ax.set_xlabel(f"ones in a string of {rows.shape[1] - 1}, at random places")
     ax.set_ylabel("states right (%)")
     ax.set_ylim(None, 102)

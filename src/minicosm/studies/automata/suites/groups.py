@@ -7,7 +7,6 @@ import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import automata as theory
-from minicosm.theory.automata.log_depth import theorem_10
 
 from ..trials import Groups
 from . import named_groups as named
@@ -91,11 +90,11 @@ def _formulas(ledger: Ledger, config: Groups) -> None:
     the words are also run through the network of Theorem 10."""
     rng = np.random.default_rng([config.seed, 5])
     two_deep = _few(config, formulas(2))
-    compiled = theorem_10(theory.five_points(), 16).construction
+    compiled = theory.theorem_10(theory.five_points(), 16).construction
     through = set(rng.permutation(len(two_deep))[: config.words].tolist())
     for i, formula in enumerate(two_deep):
         ledger.add(theory.barrington_theorem(formula, compiled if i in through else None))
-    longer = theorem_10(theory.five_points(), 64).construction
+    longer = theory.theorem_10(theory.five_points(), 64).construction
     for _ in range(len(_few(config, [None] * 100))):
         ledger.add(theory.barrington_theorem(random_formula(rng, 3), longer))
 
