@@ -35,8 +35,7 @@ STUDY = Study(
         r"Lemma 14, display after the second layer: $g(q')$ for $f(q')$.",
         r"Theorem 10, choice of $\theta$ and of the values: with the printed $\rho_\theta$ the angle is "
         r"$+\pi 2^{l-1}/T$, and $W_V$ reads the dimensions $(q, \mathsf{R})$; the sentence after it says "
-        r"what is "
-        "selected.",
+        "what is selected.",
         r"Lemma 15: the sum runs over $[t]$, printed $[T]$; the MLP maps $s$ to $(q_0 + 2Ts) \bmod n$, "
         r"printed $Ts \bmod n$.",
         r"Lemma 16, score: $c(j/T - 2 \cdot \mathbb{1}[\sigma_j = \bot])$ with the printed $W_Q$; the "
@@ -47,8 +46,7 @@ STUDY = Study(
         r"Section 3.4.4.4: the second layer has $2S + 1$ heads, in one place printed $2S$; with "
         r"max-pooling the depth is $O(1)$, printed $O(S)$ after Theorem 12.",
         r"Theorem 12, step 2(d): $M_s$ says that $f_1(s)$ is the least, $f_1(s) \le f_{1,\min}$; printed "
-        r"with "
-        "the sides exchanged, which is always true.",
+        "with the sides exchanged, which is always true.",
         "Equation 3.1, wreath products: printed with the factors exchanged and $e_H$ as the last entry; "
         r"the paragraph after it has the homomorphism right, $\phi_h$ permutes entries by right "
         "multiplication.",
