@@ -9,7 +9,6 @@ import numpy as np
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import Theorem
 from minicosm.theory import automata as theory
-from minicosm.theory.automata.simulation import strings
 from minicosm.worlds import Semiautomaton, automata
 
 from ..trials import Cascades
@@ -138,7 +137,7 @@ def _compiled(ledger: Ledger, config: Cascades, rng: np.random.Generator) -> Non
 
 def strings_of(world: Semiautomaton, length: int, config: Cascades) -> np.ndarray:
     """All strings where they are few, else some of every kind."""
-    found = strings(world, length, 2 * WORDS, config.seed)
+    found = theory.strings(world, length, 2 * WORDS, config.seed)
     return found if len(found) <= 2**12 else found[:: len(found) // 2**12]
 
 
