@@ -12,7 +12,7 @@ from hostile import Call
 HERE = Path(__file__).parent
 PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
-    "theory.dyck", "theory.guided", "theory.parallel", "lab",
+    "theory.dyck", "theory.guided", "theory.parallel", "theory.topics", "lab",
 )  # fmt: skip
 
 
