@@ -14,6 +14,7 @@ PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata",
     "theory.nce", "theory.identifiability", "lab",
+    "theory.dyck", "theory.guided", "theory.parallel", "theory.topics", "lab",
 )  # fmt: skip
 
 

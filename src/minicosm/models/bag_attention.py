@@ -142,7 +142,10 @@ class BagAttention(eqx.Module):
 
     def read(self, mixed: Float[AnyArray, "*n V"]) -> Float[Array, "*n V"]:
         """`W_E^T (W_V W_E y + b_V) + b_pred` for rows y that sum to one."""
-        mixed = jnp.asarray(numbers_of("mixed", mixed))
+        mixed = numbers_of("mixed", mixed)
+        if is_concrete(mixed):
+            check_finite("mixed", mixed)
+        mixed = jnp.asarray(mixed)
         if not mixed.ndim or mixed.shape[-1] != self.ids:
             raise ValueError(f"mixed has shape {mixed.shape}; its last axis must be {self.ids}")
         if self.embedding is None:

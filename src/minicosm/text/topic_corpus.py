@@ -8,7 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Int
 
-from .checks import check_choice, check_path
+from .checks import (
+    check_choice,
+    check_count,
+    check_path,
+    check_texts,
+    check_token_lists,
+    shown,
+)
 
 TOPICS = "topics.txt"
 Others = Literal["refuse", "leave"]
@@ -25,14 +32,28 @@ class TopicCorpus:
     members: Bool[np.ndarray, "V K"]
     """Which words belong to which topics; a word of none counts as a stop word."""
 
+    def __post_init__(self) -> None:
+        for name in ("words", "topics"):
+            check_texts(name, getattr(self, name))
+            if not getattr(self, name):
+                raise ValueError(f"{name} is empty; there must be at least one")
+        rows = check_token_lists("documents", self.documents, len(self.words))
+        if not rows or not all(rows):
+            raise ValueError("documents must be at least one, and none may be empty")
+        shape = (len(self.words), len(self.topics))
+        found = np.asarray(self.members) if isinstance(self.members, np.ndarray) else None
+        if found is None or found.dtype != bool or found.shape != shape:
+            raise ValueError(
+                f"members is {shown(self.members)}; it must be a boolean array of shape {shape}, a row for "
+                "every word and a column for every topic"
+            )
+
     @property
     def vocab(self) -> int:
         return len(self.words)
 
     def windows(self, length: int) -> Int[np.ndarray, "windows length"]:
         """All whole windows of `length` words that follow one another in a document."""
-        from .checks import check_count
-
         check_count("length", length)
         rows = [
             document[start : start + length]

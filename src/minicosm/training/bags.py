@@ -26,6 +26,7 @@ from minicosm.models.checks import (
     check_key,
     check_kind,
     check_number,
+    check_whole,
     shown,
 )
 from minicosm.worlds import Corruption, TopicWorld
@@ -47,6 +48,22 @@ class Bags(eqx.Module):
     """What the other chosen positions show."""
     labels: Integer[AnyArray, "*stack documents rows"]
     """Their labels; 0 where there is no such position."""
+
+    def __check_init__(self) -> None:
+        shapes = {
+            name: check_whole(name, getattr(self, name)).shape
+            for name in ("counts", "masked", "queries", "labels")
+        }
+        for name, other in (("masked", "counts"), ("labels", "queries")):
+            if shapes[name] != shapes[other]:
+                raise ValueError(
+                    f"{name} has shape {shapes[name]}; it must have the shape of {other}, {shapes[other]}"
+                )
+        if len(shapes["counts"]) < 2 or shapes["queries"][:-1] != shapes["counts"][:-1]:
+            raise ValueError(
+                f"counts has shape {shapes['counts']} and queries has {shapes['queries']}; both must have "
+                "a row for every document"
+            )
 
     @property
     def documents(self) -> int:
@@ -107,7 +124,7 @@ def draw_bags(
         check_count("length", length)
     most = length if length is not None else (world.lengths or (0, 0))[1]
     check_size(
-        f"documents = {documents} of {most} words", check_count("documents", documents) * most
+        f"documents = {documents} of length {most}", check_count("documents", documents) * most
     )
     check_size(f"documents = {documents} of {world.vocab} words", documents * (world.vocab + 1))
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())

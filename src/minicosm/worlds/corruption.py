@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
-from .arrays import AnyArray, check_count, check_key, check_number, check_tokens
+from .arrays import AnyArray, check_key, check_length, check_number, check_tokens
 
 
 class Corrupted(NamedTuple):
@@ -71,7 +71,7 @@ class Corruption:
     ) -> Corrupted:
         """Draw what is shown of a sequence over the tokens `0..vocab-1`. Where `real` is False (padding)
         nothing is chosen."""
-        check_count("vocab", vocab)
+        check_length(vocab, 2**31 - 1, "vocab")
         tokens, real = _checked(tokens, real, vocab)
         start, show_key, random_key = jax.random.split(check_key(key), 3)
         there = jnp.ones(tokens.shape, bool) if real is None else jnp.asarray(real)
@@ -98,4 +98,4 @@ def _checked(tokens: Any, real: Any, vocab: int) -> Any:
     try:
         return check_tokens(tokens, real, vocab)
     except ValueError as error:
-        raise ValueError(str(error).replace("observed has", "real has")) from None
+        raise ValueError(str(error).replace("observed ", "real ")) from None

@@ -148,6 +148,12 @@ def attention_loss(
 ) -> Float[np.ndarray, "..."]:
     r"""The squared loss in infinite documents, at chosen positions that show a word; with `total` that of
     masked ones, `(1 - p_c - p_r) (1 - 1/(tau v))`, is added."""
+    try:
+        np.broadcast_shapes(alpha.shape, beta.shape)
+    except ValueError:
+        raise ValueError(
+            f"alpha has shape {alpha.shape} and beta has shape {beta.shape}; they must fit together"
+        ) from None
     if np.any((beta == 0) & (alpha == 0)) and _tau(world) == 1:
         raise ValueError("alpha and beta are both 0; the own topic is all of the document")
     loss = word_loss(world, corruption, alpha, beta, value, keys)

@@ -5,7 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..arrays import check_count, check_flag, check_reals, check_whole_numbers
+from ..arrays import (
+    check_count,
+    check_flag,
+    check_reals,
+    check_size,
+    check_whole_numbers,
+    numeric,
+)
 
 RELABELLINGS = 500
 
@@ -32,13 +39,13 @@ class BlockStatistics(NamedTuple):
 
 def membership(labels: Int[np.ndarray, " V"] | Bool[np.ndarray, "V K"]) -> Bool[np.ndarray, "V K"]:
     """Which topics each word belongs to, from a topic for each word (-1: none) or from a table."""
-    given = np.asarray(labels)
+    given = np.asarray(numeric("labels", labels))
     if given.dtype == bool and given.ndim == 2 and given.size:
         return given
-    topics = np.asarray(check_whole_numbers("labels", labels, -1, 2**24, (None,)))
+    topics = np.asarray(check_whole_numbers("labels", labels, -1, 2**31, (None,)))
     if not len(topics) or topics.max() < 0:
         raise ValueError("labels give no word a topic; at least one word needs one")
-    return topics[:, None] == np.arange(topics.max() + 1)
+    return topics[:, None] == np.unique(topics[topics >= 0])
 
 
 class Relation(NamedTuple):
@@ -119,8 +126,14 @@ class PairAttention(NamedTuple):
 
     def mean(self, relation: Bool[np.ndarray, "V V"]) -> float:
         """The mean weight over all pairs of positions whose words are so related; NaN without any."""
-        pairs = int(self.counts[relation].sum())
-        return float(self.sums[relation].sum() / pairs) if pairs else float("nan")
+        given = np.asarray(numeric("relation", relation))
+        if given.dtype != bool or given.shape != self.counts.shape:
+            raise ValueError(
+                f"relation has shape {given.shape} and dtype {given.dtype}; it must be boolean of shape "
+                f"{self.counts.shape}"
+            )
+        pairs = int(self.counts[given].sum())
+        return float(self.sums[given].sum() / pairs) if pairs else float("nan")
 
 
 def pair_attention(
@@ -129,7 +142,7 @@ def pair_attention(
     """Add up the attention of documents: `attention[d][i, j]` is how much position i of document d reads
     position j, `documents[d]` its words. With `debias` weights are multiplied by the length over 100, so that
     the mean of every document is 1/100: long documents have smaller weights and more topics."""
-    check_count("vocab", vocab)
+    check_size(f"a table of vocab = {vocab} squared", check_count("vocab", vocab) ** 2)
     check_flag("debias", debias)
     if not isinstance(documents, list | tuple) or not isinstance(attention, list | tuple):
         raise TypeError("attention and documents must be lists, one entry for each document")
@@ -154,6 +167,8 @@ def pair_attention(
 def cosines(embedding: Float[np.ndarray, "V E"]) -> Float[np.ndarray, "V V"]:
     """Cosines of all pairs of rows; zero for a row of zeros."""
     rows = np.asarray(check_reals("embedding", embedding, (None, None)), np.float64)
+    if not rows.size:
+        raise ValueError(f"embedding has shape {rows.shape}; it must have at least one entry")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     unit = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
     return unit @ unit.T

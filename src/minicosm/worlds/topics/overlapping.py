@@ -73,15 +73,19 @@ class OverlappingTopics(eqx.Module):
         some words are frequent in all topics. Stop word r has weight `1/r`."""
         for name, size in (("topics", topics), ("words", words), ("stop_words", stop_words)):
             check_count(name, size)
-        check_size(f"words = {words} of topics = {topics}", (words + stop_words) * topics, 2**24)
+        check_size(
+            f"words = {words} and stop_words = {stop_words} of topics = {topics}",
+            (words + stop_words) * topics,
+            2**24,
+        )
         check_positive("sparsity", sparsity)
         check_number("zipf", zipf, 0, 10)
         order_key, topic_key = jax.random.split(check_key(key))
         ranks = 1 + jax.random.permutation(order_key, words)
-        law = ranks ** (-float(zipf))
+        law = (1.0 * ranks) ** (-float(zipf))
         law = law / law.sum()
         drawn = np.asarray(
-            jax.random.dirichlet(topic_key, sparsity * words * law, (topics,)), np.float64
+            jax.random.dirichlet(topic_key, float(sparsity) * words * law, (topics,)), np.float64
         )
         W = np.zeros((words + stop_words, topics))
         W[:words] = (drawn / drawn.sum(axis=1, keepdims=True)).T

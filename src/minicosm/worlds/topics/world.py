@@ -238,16 +238,19 @@ class TopicWorld(eqx.Module):
     def bayes_predict(
         self,
         tokens: Int[np.ndarray, " N"],
-        observed: Bool[np.ndarray, " N"],
+        observed: Bool[np.ndarray, " N"] | None,
         corruption: Corruption,
     ) -> Float[np.ndarray, "N V"]:
         r"""The law of the original word at each position, if it was chosen, given all that is shown.
 
         With `pi_i = E[theta_topic(i) | all that is shown but here] / v` it is `pi` where the mask is, and
-        proportional to `pi_i (p_c 1[i = w] + p_r / (T v))` where the word w is.
+        proportional to `pi_i (p_c 1[i = w] + p_r / (T v))` where the word w is. `observed` is False where
+        the mask is (None: nowhere).
         """
         check_kind("corruption", corruption, Corruption, "a Corruption")
-        tokens, observed = (np.asarray(x) for x in check_tokens(tokens, observed, self.vocab))
+        given, shown = check_tokens(tokens, observed, self.vocab)
+        tokens = np.asarray(given)
+        observed = np.ones(len(tokens), bool) if shown is None else np.asarray(shown)
         topic = tokens // self.words
         counts = np.bincount(topic[observed], minlength=self.topics)
         laws = {-1: self._denoised(counts, corruption)}
