@@ -36,7 +36,6 @@ EXEMPT = {
     "lab.silent": "takes anything and says nothing",
     "text.HuggingFace": "needs the package tokenizers",
     "decoding.HuggingFaceGenerator": "needs torch: make test-extras",
-    "worlds.ExponentialFamily": "abstract: GaussianMean, DiagonalGaussian and FiniteFamily are made",
     "training.Objective": "abstract: MaskedObjective and CausalObjective are made",
 }
 """By name; a class stands for its methods."""

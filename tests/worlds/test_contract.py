@@ -78,7 +78,14 @@ CASES = {
     LDA: Case(lambda: LDA(laws(3, 2), [0.4, 1.0]), 3, (MaskedWorld, LatentWorld)),
     OverlappingTopics: Case(lambda: OverlappingTopics(laws(4, 2), [0, 0, 0, 1.0], most=2), 3, ()),
 }
-NO_WORLDS = (worlds.MaskLaw, worlds.GaussianHMM)
+NO_WORLDS = (
+    worlds.MaskLaw,
+    worlds.GaussianHMM,
+    worlds.ExponentialFamily,
+    worlds.FiniteFamily,
+    worlds.GaussianMean,
+    worlds.DiagonalGaussian,
+)
 """Have a method `sample`, which draws something else than tokens."""
 
 

@@ -327,6 +327,8 @@ def theorem_11(world: Semiautomaton, length: int) -> Theorem:
 @checked()
 def theorem_11_depth(world: Semiautomaton, length: int) -> Theorem:
     """`depth <= 3 |Q|^2 log2 |Q| + 7 |Q|`."""
-    network = theorem_11(world, length).construction
-    Q = world.states
+    theorem = theorem_11(world, length)
+    if theorem.construction is None:
+        raise ValueError(f"Theorem 11 constructs nothing here: {theorem}")
+    network, Q = theorem.construction, world.states
     return sizes_within("Theorem 11, depth", network, {"depth": 3 * Q**2 * log2(Q) + 7 * Q})
