@@ -1,5 +1,6 @@
 """Training: objectives, schedules and the one compiled training loop."""
 
+from .attention_penalty import AttentionPenalty
 from .bags import ARMS, Arm, BagLoss, Bags, draw_bags, mean_losses, stack_arms, stack_bags
 from .contrastive import SampledContrast, contrastive_loss
 from .fit import History, Loss, fit, fit_ensemble
@@ -14,6 +15,7 @@ from .schedules import adam, adamw, muon, ngd, warmup_cosine, warmup_linear
 __all__ = [
     "ARMS",
     "Arm",
+    "AttentionPenalty",
     "BagLoss",
     "Bags",
     "CausalObjective",

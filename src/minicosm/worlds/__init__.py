@@ -1,10 +1,11 @@
 """Worlds: what generates the data, and everything exact about it."""
 
-from . import automata
+from . import automata, flip_flop
 from .automata import AutomatonSample, Semiautomaton
 from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
 from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean  # noqa: F401
+from .flip_flop import FlipFlop, FlipFlopSample
 from .guided import (
     GuidedWorld,
     Knapsack,
@@ -66,6 +67,7 @@ from .hmm import (
 )
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
+from .mixture import Mixture, MixtureSample
 from .topics import (
     LDA,
     BlockStatistics,
@@ -108,6 +110,8 @@ __all__ = [
     "EndingDyck",
     "Fertility",
     "FiniteFamily",
+    "FlipFlop",
+    "FlipFlopSample",
     "GaussianHMM",
     "GaussianMean",
     "GaussianPredictor",
@@ -126,6 +130,8 @@ __all__ = [
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
+    "Mixture",
+    "MixtureSample",
     "Moments",
     "OverlapSample",
     "OverlappingTopics",
@@ -162,6 +168,7 @@ __all__ = [
     "doubly_stochastic_world",
     "duplicate_columns_world",
     "entropy_rate",
+    "flip_flop",
     "full_rank_world",
     "gaussian_world",
     "harder_memory_world",
