@@ -131,6 +131,9 @@ TRANSFORMER_FIELDS = fields(
     dropout=probability(0.1),
     epsilon=positive(0.1, allows="0"),
     init_std=positive(0.1, allows="0"),
+    embedding_std=positive(0.1, allows=("0", NONE)),
+    position_std=positive(0.1, allows=("0", NONE)),
+    embedding_dropout=probability(0.1, allows=NONE),
 )
 TRANSLATOR_FIELDS = fields(
     TranslatorConfig,

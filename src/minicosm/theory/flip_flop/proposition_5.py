@@ -149,6 +149,7 @@ def always_right(head: PositionHead, tolerance: float = 1e-12) -> Condition:
     )  # fmt: skip
 
 
+@checked(head=kind(PositionHead))
 def late_failure(head: PositionHead) -> float:
     """Where all but `gamma_w - gamma_0 >= beta` is given, the head first fails at about
     `(min alpha_w - alpha_0 + beta) / (beta - gamma_w + gamma_0)`, whose ceiling this is."""

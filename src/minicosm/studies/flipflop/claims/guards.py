@@ -66,5 +66,5 @@ def looks(results: Results) -> Table:
         ("arm", "runs", "error", "at .9", "at .98", "entropy", "ideal", "first", "onset", "weight at end",
          "norm"),
         lines,
-        note="Ideal and first: shares of rows whose largest weight is on the latest and on the first setting.",
+        note="Ideal, first: shares of rows whose largest weight is on the latest, on the first setting.",
     )  # fmt: skip
