@@ -1,6 +1,7 @@
 """Training: objectives, schedules and the one compiled training loop."""
 
 from .fit import History, Loss, fit, fit_ensemble
+from .logged import logged
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
 from .progress import Diverged, Stopped
@@ -23,6 +24,7 @@ __all__ = [
     "adamw",
     "fit",
     "fit_ensemble",
+    "logged",
     "muon",
     "warmup_cosine",
     "warmup_linear",
