@@ -47,6 +47,7 @@ bench: $(VENV)/.dev  ## speed against peers, as ratios in one run
 	$(BIN)/python benchmarks/gibbs.py
 	$(BIN)/python benchmarks/backtracking.py
 	$(BIN)/python benchmarks/translation.py
+	$(BIN)/python benchmarks/automata.py
 
 $(VENV)/.lab: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "minicosm needs Python 3.11 or newer; this is %s. Set PYTHON=..." % sys.version.split()[0])'

@@ -246,6 +246,7 @@ EXAMPLES = {
     "sample complete-dyck": "minicosm sample complete-dyck --length 32 --out balanced.parquet",
     "sample ising": "minicosm sample ising --spins 8 --coupling 0.3 --out spins.npz",
     "sample fertility": "minicosm sample fertility --swap 0.2 --out pairs.jsonl",
+    "sample automaton": "minicosm sample automaton --family dihedral --size 4 --out car.parquet",
     "sample memory-hmm": "minicosm sample memory-hmm --hidden 4 --memory 3 --cells 2 "
     "--out corpus.jsonl",
 }

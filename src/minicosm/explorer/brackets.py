@@ -84,7 +84,9 @@ def constructed(seed: int) -> Transformer:
 @cache
 def trained(seed: int) -> Transformer:
     """One of the models that are shipped."""
-    return load(WEIGHTS / f"brackets-{seed}.safetensors")
+    model = load(WEIGHTS / f"brackets-{seed}.safetensors")
+    assert isinstance(model, Transformer)
+    return model
 
 
 def readings(tokens: Int[np.ndarray, " T"], seed: int = 0) -> list[Reading]:
