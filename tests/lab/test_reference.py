@@ -1,7 +1,7 @@
 """Reference results: what a full run found, kept small, shown where nothing was run."""
 
-import io
 import gzip
+import io
 import json
 from dataclasses import replace
 
