@@ -60,7 +60,7 @@ class Arms:
     """Of the baseline on long strings."""
     remedies: int = 8
     """Of every other arm with clean labels."""
-    generative: int = 6
+    generative: int = 8
     lstms: int = 8
     steps: int = 2500
     mixture_steps: int = 4000

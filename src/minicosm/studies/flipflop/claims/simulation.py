@@ -22,6 +22,10 @@ claim = STUDY.section(__doc__)
 
 PLACE = f"{THESIS}, Section 3.5.6.5 (R8)"
 BAD, SHARP = 0.1, 0.7
+RECIPE = (
+    " All runs count; undecided if fewer than six without a penalty have at most one wrong state of a "
+    "thousand."
+)
 
 
 @claim(
@@ -93,6 +97,7 @@ def _or_none(share: Estimate) -> Estimate:
     criterion=(
         "Mean entropy of a row of attention at the end, with penalties .01 and .1 less without: both of "
         "Welch's 95% intervals over runs lie below 0: holds; one above: fails; otherwise undecided."
+        + RECIPE
     ),
     trials=simulations(PLAIN, SHARP_01, SHARP_1),
     figure=maps_figure,
@@ -104,7 +109,8 @@ def sharp(results: Results) -> Outcome:
         arm: readings.difference(readings.values(results, arm, "entropy"), plain)
         for arm in (SHARP_01, SHARP_1)
     }
-    return all_of(all_below("nats", lower), tables=(looks(results),))
+    outcome = all_of(all_below("nats", lower), tables=(looks(results),))
+    return if_solved(results, outcome, PLAIN)
 
 
 @claim(
@@ -120,7 +126,7 @@ def sharp(results: Results) -> Outcome:
         "of rows below .7 nats "
         "and more than 10% wrong states: its exact 95% interval lies above .1: holds; "
         "below: fails; otherwise "
-        "undecided. How many of them look at the first write is reported."
+        "undecided. How many of them look at the first write is reported." + RECIPE
     ),
     trials=simulations(SHARP_1, PLAIN),
     figure=entropy_figure,
@@ -133,11 +139,12 @@ def sharp_and_wrong(results: Results) -> Outcome:
     hit = (entropy < SHARP) & (error > BAD)
     known = np.isfinite(entropy).all() and np.isfinite(error).all()
     share = readings.share(float(hit.sum()) if known else np.nan, len(hit))
-    return all_of(
+    outcome = all_of(
         all_above("share of runs that are sharp and wrong", share, 0.1),
         numbers={"of them, look at the first write": int(np.sum(first[hit] > 0.5))},
         tables=(looks(results),),
     )
+    return if_solved(results, outcome, PLAIN)
 
 
 @claim(
@@ -212,7 +219,7 @@ def misleading(results: Results) -> Outcome:
     statement="Sharpened attention has a regularising effect on the norms of weights.",
     criterion=(
         "The 2-norm of all weights, two layers of four heads, with penalty .01 less without: Welch's 95% "
-        "interval lies below 0: holds; above: fails; otherwise undecided."
+        "interval lies below 0: holds; above: fails; otherwise undecided." + RECIPE
     ),
     trials=simulations(DEEP, DEEP_01),
     figure=maps_figure,
@@ -222,4 +229,5 @@ def sharpened_norms(results: Results) -> Outcome:
     smaller = readings.difference(
         *(readings.values(results, arm, "norm") for arm in (DEEP_01, DEEP))
     )
-    return all_of(all_below("difference of norms", smaller), tables=(looks(results),))
+    outcome = all_of(all_below("difference of norms", smaller), tables=(looks(results),))
+    return if_solved(results, outcome, DEEP)
