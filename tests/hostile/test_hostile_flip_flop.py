@@ -60,7 +60,7 @@ CALLS = [
     Call(AttentionPenalty, weight=number(0.1, allows=("0",)), kind=thing("l2"),
          schedule=thing("linear"), start=count(1, allows="0", names="steps"),
          steps=count(10, allows=("2**40", "2**70"))),
-    Call(PENALTY.of, attention=array(ROWS, allows=(SHORTER, "entry -1", "entry 10**6", "plus .5"))),
+    Call(PENALTY.of, attention=array(ROWS, allows=(SHORTER, "entry 10**6", "plus .5", "array of four axes"))),
 ]  # fmt: skip
 
 

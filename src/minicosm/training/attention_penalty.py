@@ -4,6 +4,7 @@ from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from minicosm.models.checks import check_count
@@ -58,7 +59,10 @@ class AttentionPenalty(eqx.Module):
 
     def of(self, attention: Float[AnyArray, "layers H T S"]) -> Float[Array, ""]:
         """R of the attention of one string; rows sum to one."""
-        rows = jnp.asarray(check_reals("attention", attention, (None, None, None, None)))
+        rows = check_reals("attention", attention, (None, None, None, None))
+        if 0 in rows.shape or (is_concrete(rows) and (np.asarray(rows) < 0).any()):
+            raise ValueError("attention has no entries, or negative ones; it must hold weights")
+        rows = jnp.asarray(rows)
         if self.kind == "entropy":
             return jnp.mean(-jnp.sum(rows * jnp.log(rows + TINY), axis=-1))
         if self.kind == "l2":

@@ -1,11 +1,10 @@
 """Statistics of wrong reads on made-up results, against SciPy and by hand."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy.stats import beta, ttest_ind
 
+from minicosm.lab import TrialResult
 from minicosm.studies.flipflop import readings
 from minicosm.studies.flipflop.claims import glitches as claims
 from minicosm.studies.flipflop.claims import remedies
@@ -23,7 +22,7 @@ def arm(dense, inside=None, sparse=None, **arrays):
     }
     numbers = {f"wrong_{name}": values for name, values in wrong.items()}
     numbers |= {f"reads_{name}": 10_000 for name in wrong}
-    return SimpleNamespace(numbers=numbers, arrays=arrays, config=Training(members=count))
+    return TrialResult(numbers, arrays, Training(members=count))
 
 
 def test_who_has_learned():

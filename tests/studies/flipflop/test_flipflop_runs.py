@@ -16,14 +16,14 @@ from minicosm.studies.flipflop.experiment_trials import (
 from minicosm.studies.flipflop.suites import heads, networks
 from minicosm.studies.flipflop.trials import Exact
 
-SMALL = Exact(1, lengths=(6, 20), strings=5, longest=40, heads=15, pairs=50, horizon=8)
+SMALL = Exact(1, lengths=(6,), strings=5, longest=40, heads=15, pairs=50, horizon=8)
 
 
 def test_exact_suites_hold():
     for run in (networks.run, heads.run):
         result = run(SMALL, silent)
         names = set(result.numbers) - {"pictures"}
-        assert len(names) >= 8
+        assert len(names) >= 7
         results = {"suite": result}
         decided = 0
         for name in names:

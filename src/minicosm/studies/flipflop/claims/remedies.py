@@ -236,5 +236,6 @@ def nothing_eliminates(results: Results) -> Outcome:
         total = sum(readings.wrong(results, arm, name)[kept] for name in ("sparse", "dense"))
         hits = float(np.sum(total > 0)) if np.isfinite(total).all() else float("nan")
         part = at_least(f"runs with a wrong read, {arm}", [hits], 1)
-        parts.append(only_if(readings.enough(results, arm), NOT_LEARNED, part))
-    return all_of(*parts, tables=(errors(results),))
+        parts.append(only_if(readings.enough(results, arm), "", part))
+    few = [arm for arm in results if not readings.enough(results, arm)]
+    return all_of(*parts, tables=(errors(results),), remark=NOT_LEARNED if few else "")

@@ -6,6 +6,8 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure, rows
 
+from ...common.figures import legend_right
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -34,7 +36,7 @@ def constants_figure(results: Results) -> "Figure":
 
 def leak_figure(results: Results) -> "Figure":
     """The largest weight that a soft head of norm sigma can have, against the length."""
-    fig = figure(4.8, 3.0)
+    fig = figure(5.2, 3.0)
     ax = fig.subplots()
     arrays = results["suite"].arrays
     for i, (sigma, row) in enumerate(zip(SIGMAS, arrays["bounds"], strict=True)):
@@ -43,7 +45,7 @@ def leak_figure(results: Results) -> "Figure":
         )
     ax.set(xlabel="length $T$", ylabel="largest possible weight")
     ax.set_ylim(0, 1.02)
-    ax.legend(fontsize=8)
+    legend_right(ax)
     return fig
 
 
