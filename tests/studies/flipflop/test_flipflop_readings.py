@@ -7,8 +7,8 @@ from scipy.stats import beta, ttest_ind
 from minicosm.lab import TrialResult
 from minicosm.studies.flipflop import readings
 from minicosm.studies.flipflop.claims import glitches as claims
-from minicosm.studies.flipflop.claims import remedies
-from minicosm.studies.flipflop.experiment_trials import LONG, LONG_LSTM, SHORT_LSTM, Training
+from minicosm.studies.flipflop.claims import language_models, remedies
+from minicosm.studies.flipflop.experiment_trials import LONG, LONG_LSTM, SHORT_LSTM, Asked, Training
 from minicosm.studies.flipflop.experiments.glitches import reads_of, record
 
 
@@ -97,6 +97,14 @@ def test_a_claim_needs_six_runs_and_can_fail():
     assert remedies.mixture(results).verdict == "holds"
     assert remedies.mixture(results | {remedies.LONG_MIXTURE: many}).verdict == "fails"
     assert remedies.sharpening({LONG: many}).verdict == "undecided"
+
+
+def test_language_models_are_asked_for_and_compared():
+    assert "--set models" in language_models.lengths({}).remark
+    config = Asked(0, "a", (16, 256), 100)
+    for right, verdict in (([90, 40], "holds"), ([40, 90], "fails"), ([50, 49], "undecided")):
+        result = TrialResult({"right": right, "strings": 100}, {}, config)
+        assert language_models.lengths({"a": result}).verdict == verdict
 
 
 def test_what_is_known_of_a_wrong_read():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minicosm.models import Placement
+from minicosm.models import Placement, Transformer, TransformerConfig
 from minicosm.theory.flip_flop import (
     PositionHead,
     all_strings,
@@ -253,3 +253,31 @@ def test_a_solution_and_where_it_stops_being_one():
     symbols, states = draw(jax.random.split(jax.random.key(0), 20))
     said = np.asarray(jax.jit(jax.vmap(model.next_logits))(symbols)).argmax(axis=-1)
     np.testing.assert_array_equal(said, states)
+
+
+def test_proposition_4_bounds_the_heads_of_a_transformer():
+    """With the scale of its logits and latents of any norm, which multiplies sigma by its square."""
+    config = TransformerConfig(
+        5,
+        layers=1,
+        heads=2,
+        width=8,
+        max_length=32,
+        causal=True,
+        attention_bias=False,
+        init_std=0.5,
+    )
+    model = jax.jit(lambda key: Transformer(config, key=key))(jax.random.key(0))
+    tokens = drawn(32, 0.5, 1)[0]
+    trace = jax.jit(lambda t: model.trace(t))(tokens)
+    hidden = np.asarray(trace.hidden[0], float)
+    latents = hidden - hidden.mean(axis=1, keepdims=True)
+    latents /= np.sqrt((latents**2).mean(axis=1, keepdims=True) + 1e-5)
+    size = np.linalg.norm(latents, axis=1).max()
+    for head in range(2):
+        query, keys = (np.asarray(model.layers.attention.qkv[0, :, k, head], float) for k in (0, 1))
+        M = config.scale * size**2 * keys @ query.T
+        theorem = proposition_4(M, latents / size)
+        assert theorem.holds
+        largest = float(trace.attention[0, head, -1].max())
+        assert theorem.details["largest weight"] == pytest.approx(largest, abs=1e-5)

@@ -8,6 +8,7 @@ from .claims import limits  # noqa: F401
 from .claims import glitches  # noqa: F401
 from .claims import remedies  # noqa: F401
 from .claims import simulation  # noqa: F401
+from .claims import language_models  # noqa: F401
 
 # isort: on
 from .study import STUDY

@@ -283,3 +283,45 @@ def simulations(*names: str) -> Callable[..., Mapping[str, Trial]]:
         return made
 
     return trials
+
+
+# -- models of natural language ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One pretrained model, asked about the light."""
+
+    seed: int
+    model: str
+    """A folder with a causal model and its tokenizer, or a name that can be downloaded."""
+    lengths: tuple[int, ...] = (16, 64, 256)
+    """Tokens of the flip-flop strings that are rendered."""
+    strings: int = 500
+    p_ignore: float = 0.8
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models that are asked; none unless a user names some."""
+
+    seed: int
+    models: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = (16, 64, 256)
+    strings: int = 500
+
+    def __post_init__(self) -> None:
+        if len(self.lengths) < 2 or any(length < 4 or length % 2 for length in self.lengths):
+            raise ValueError(f"lengths are {self.lengths}; there must be two, even and at least 4")
+        if self.strings < 1:
+            raise ValueError(f"strings is {self.strings}; it must be at least 1")
+
+
+@sized(Models, smoke={"strings": 5}, laptop={"strings": 100}, paper={})
+def language_models(config: Models) -> dict[str, Trial]:
+    from .experiments import language_models
+
+    return {
+        name: Trial(language_models.run, Asked(config.seed, name, config.lengths, config.strings))
+        for name in config.models
+    }

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 
 from minicosm.worlds.flip_flop.language import READ, SYMBOL, WRITE
 
@@ -60,12 +60,3 @@ def record(
         "all_distances": counted(found.reads),
         "rules": np.stack([((found.rules == said) & one).sum(axis=(1, 2)) for one in wrong]),
     }
-
-
-def margins(
-    margin: Float[np.ndarray, "members n P"], wrong: Bool[np.ndarray, "members n P"]
-) -> list[float]:
-    """The mean of how much more a wrong token was favoured, for every member; NaN if it was never wrong."""
-    return [
-        float(-m[w].mean()) if w.any() else float("nan") for m, w in zip(margin, wrong, strict=True)
-    ]

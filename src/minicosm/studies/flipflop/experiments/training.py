@@ -2,13 +2,13 @@
 
 The numbers of a trial: `wrong_<set>`, wrong reads of every member, and `reads_<set>`, how many there are, for
 the sets inside (of the law of training), sparse and dense; `loss`, of training at the end; `optimum`
-(generative mode): the least possible; `margins_<set>`: see `glitches`.
+(generative mode): the least possible; `margins_<set>`: by how much wrong reads were wrong, in logits.
 
 Arrays: `strings_<set>` `[member, string]`, wrong reads of each string; `count_<set>` `[string]`, its reads;
 `distances_<set>`, `all_distances_<set>`, `rules_<set>`: see `glitches.record`. With several evaluations
 `curve_inside` `[evaluation, member]`, wrong reads, and `curve_dense` `[evaluation, member, string]`. With
-attention: `maps` `[layer, head, T, T]`, `string`, `place`: of the first member with a wrong read on a dense
-string, that string, and where its read stands; empty if there is none.
+attention: `maps` `[layer, head, T, T]`, `string`, `place`: of the member with the fewest wrong reads inside
+that errs on a dense string, that string, and where its read stands; empty if there is none.
 """
 
 import zlib
@@ -44,17 +44,14 @@ def run(config: Training, progress: Progress, folder: Path) -> TrialResult:
     arrays: dict[str, np.ndarray] = {}
     for name in ("inside", "sparse", "dense"):
         tokens = strings(config, name)
-        found = glitches.reads_of(tokens)
-        wrong, margin = judged(config, models, tokens)
-        numbers[f"wrong_{name}"] = wrong.sum(axis=(1, 2)).tolist()
-        numbers[f"reads_{name}"] = int(found.reads.sum())
-        numbers[f"margins_{name}"] = glitches.margins(margin, wrong)
-        arrays[f"strings_{name}"] = wrong.sum(axis=2).astype(np.int16)
-        arrays[f"count_{name}"] = found.reads.sum(axis=1).astype(np.int16)
-        for key, value in glitches.record(found, wrong, tokens).items():
-            arrays[f"{key}_{name}"] = value
-        if name == "dense" and config.attention:
-            arrays |= look(config, models, tokens, wrong)
+        counts, found = counted(config, models, tokens)
+        numbers[f"wrong_{name}"] = counts["strings"].sum(axis=1).tolist()
+        numbers[f"reads_{name}"] = int(counts["count"].sum())
+        numbers[f"margins_{name}"] = found
+        arrays |= {f"{key}_{name}": value for key, value in counts.items()}
+    if config.attention:
+        order = np.argsort(numbers["wrong_inside"], kind="stable")
+        arrays |= look(config, models, order, arrays["strings_dense"])
     if config.evaluations > 1:
         arrays |= {name: history[name] for name in ("curve_inside", "curve_dense")}
     return TrialResult(numbers, arrays)
@@ -123,23 +120,43 @@ def _drawn(world: Any, keys: Any, length: int) -> Int[Array, "n T"]:
     return jax.vmap(lambda key: world.sample(key, length).tokens)(keys)
 
 
-def judged(
-    config: Training, models: Any, tokens: Int[np.ndarray, "n T"]
-) -> tuple[Bool[np.ndarray, "members n P"], Float[np.ndarray, "members n P"]]:
-    """Which reads are wrong, and by how much the logit of the right token is above all others; a block of
-    strings at a time, so that one program judges sets of all sizes."""
+def blocks(config: Training, tokens: Int[np.ndarray, "n T"]) -> list[Int[np.ndarray, "block T"]]:
+    """The strings in parts of one size, so that one program judges sets of all sizes; the last is filled up
+    with the first string."""
     short = -len(tokens) % config.block
     padded = np.concatenate([tokens, np.repeat(tokens[:1], short, axis=0)])
-    where = placement(config)
-    parts = [
-        _judged(models, where, padded[i : i + config.block])
-        for i in range(0, len(padded), config.block)
-    ]
-    wrong, margin = (
-        np.concatenate([np.asarray(part[k]) for part in parts], axis=1)[:, : len(tokens)]
-        for k in (0, 1)
-    )
-    return wrong, margin
+    return np.split(padded, len(padded) // config.block)
+
+
+def judged(
+    config: Training, models: Any, tokens: Int[np.ndarray, "block T"]
+) -> tuple[Bool[np.ndarray, "members block P"], Float[np.ndarray, "members block P"]]:
+    """Which reads of a block are wrong, and by how much the logit of the right token is above all others."""
+    wrong, margin = _judged(models, placement(config), tokens)
+    return np.asarray(wrong), np.asarray(margin)
+
+
+def counted(
+    config: Training, models: Any, tokens: Int[np.ndarray, "n T"]
+) -> tuple[dict[str, np.ndarray], list[float]]:
+    """Wrong reads of every string, the reads of each, what is known of them (`glitches.record`), and the mean
+    margin by which wrong reads were wrong; a block at a time."""
+    total: dict[str, Any] = {}
+    wrong_strings, reads, margins = [], [], np.zeros(config.members)
+    for i, part in enumerate(blocks(config, tokens)):
+        wrong, margin = judged(config, models, part)
+        kept = min(config.block, len(tokens) - i * config.block)
+        wrong, part = wrong[:, :kept], part[:kept]
+        found = glitches.reads_of(part)
+        wrong_strings.append(wrong.sum(axis=2).astype(np.int16))
+        reads.append(found.reads.sum(axis=1).astype(np.int16))
+        margins -= np.where(wrong, margin[:, :kept], 0).sum(axis=(1, 2))
+        for key, value in glitches.record(found, wrong, part).items():
+            total[key] = total.get(key, 0) + value
+    total["strings"] = np.concatenate(wrong_strings, axis=1)
+    total["count"] = np.concatenate(reads)
+    every = total["strings"].sum(axis=1)
+    return total, [float(m / n) if n else float("nan") for m, n in zip(margins, every, strict=True)]
 
 
 @eqx.filter_jit
@@ -166,21 +183,24 @@ def _judged(
 def look(
     config: Training,
     models: Any,
-    tokens: Int[np.ndarray, "n T"],
-    wrong: Bool[np.ndarray, "members n P"],
+    order: Int[np.ndarray, " members"],
+    wrong: Int[np.ndarray, "members n"],
 ) -> dict[str, np.ndarray]:
-    """Attention of the first member that has learned most and errs, on a string that it errs on."""
-    where = np.argwhere(wrong)
-    if not len(where):
+    """Attention of the first member in this order that errs, on the first dense string that it errs on."""
+    erring = [member for member in order if wrong[member].any()]
+    if not erring:
         nothing = np.zeros(0, int)
         return {"maps": np.zeros((0, 0, 0, 0)), "string": nothing, "place": nothing}
-    member, string, pair = where[0]
+    member, chosen = erring[0], int(np.argmax(wrong[erring[0]] > 0))
+    tokens = strings(config, "dense")
+    part = blocks(config, tokens)[chosen // config.block]
+    pair = int(np.argmax(judged(config, models, part)[0][member, chosen % config.block]))
     model = jax.tree.map(lambda leaf: leaf[member] if eqx.is_array(leaf) else leaf, models)
     trace = eqx.filter_jit(lambda m, s: m.trace(s, placement=placement(config)))(
-        model, tokens[string]
+        model, tokens[chosen]
     )
     return {
         "maps": np.asarray(trace.attention, np.float32),
-        "string": tokens[string],
+        "string": tokens[chosen],
         "place": np.array([2 * pair, member]),
     }
