@@ -16,6 +16,7 @@ from hostile import (
     report,
     thing,
     tokens,
+    whole,
 )
 from minicosm.training import AttentionPenalty
 from minicosm.worlds import FlipFlop, Mixture, flip_flop
@@ -47,8 +48,8 @@ CALLS = [
     Call(WORLD.mean_distance, to=thing("informative")),
     Call(WORLD.window_error, window=count(3, allows=("2**40", "2**70"))),
     Call(Mixture, worlds=thing([WORLD, WORLD]), weights=array([0.5, 0.5])),
-    Call(MIXED.sample, key=key(), length=count(8)),
-    Call(MIXED.labelled, key=key(), length=count(8)),
+    Call(MIXED.sample, key=key(), length=count(8, allows="None")),
+    Call(MIXED.labelled, key=key(), length=count(8, allows="None")),
     Call(MIXED.log_prob, tokens=tokens(STRING, allows=SHORTER)),
     Call(MIXED.posterior, tokens=tokens(STRING, allows=SHORTER)),
     Call(flip_flop.register, p_keep=probability(0.5, allows=("0", "True"))),
@@ -57,9 +58,11 @@ CALLS = [
          demonstration=tokens(STRING, allows="None", names=("tokens", "pair", "read"))),
     Call(flip_flop.carry_symbols, a=array(DIGITS), b=array(DIGITS)),
     Call(flip_flop.sum_digits, a=array(DIGITS), b=array(DIGITS)),
-    Call(AttentionPenalty, weight=number(0.1, allows=("0",)), kind=thing("l2"),
+    Call(AttentionPenalty, weight=number(0.1, allows=("0", "array of four axes", "tokens far outside")),
+         kind=thing("l2"),
          schedule=thing("linear"), start=count(1, allows="0", names="steps"),
          steps=count(10, allows=("2**40", "2**70"))),
+    Call(PENALTY.factor, step=whole(3)),
     Call(PENALTY.of, attention=array(ROWS, allows=(SHORTER, "entry 10**6", "plus .5", "array of four axes"))),
 ]  # fmt: skip
 

@@ -8,7 +8,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from minicosm.models.checks import check_count
-from minicosm.worlds.arrays import AnyArray, check_choice, check_reals, is_concrete
+from minicosm.worlds.arrays import (
+    AnyArray,
+    check_choice,
+    check_reals,
+    check_whole_numbers,
+    is_concrete,
+    short,
+)
 
 TINY = 1e-9
 """In the logarithm of a weight."""
@@ -36,8 +43,10 @@ class AttentionPenalty(eqx.Module):
 
     def __check_init__(self) -> None:
         weight = check_reals("weight", self.weight)
-        if is_concrete(weight) and not (jnp.asarray(weight) >= 0).all():
-            raise ValueError(f"weight is {weight}; it must not be negative")
+        if 0 in np.shape(weight):
+            raise ValueError(f"weight has shape {np.shape(weight)}; it must have an entry")
+        if is_concrete(weight) and (np.asarray(weight) < 0).any():
+            raise ValueError(f"weight is {short(weight)}; it must not be negative")
         check_choice("kind", self.kind, ("entropy", "l2", "max"))
         check_choice("schedule", self.schedule, ("constant", "linear", "oscillating"))
         check_count("start", self.start, least=0)
@@ -49,8 +58,9 @@ class AttentionPenalty(eqx.Module):
 
     def factor(self, step: Int[Array, ""] | int) -> Float[Array, ""]:
         """By how much R counts at this step."""
-        since = jnp.maximum(jnp.asarray(step) - self.start, 0).astype(jnp.float32)
-        rise = jnp.where(jnp.asarray(step) >= self.start, 1.0, 0.0)
+        step = jnp.asarray(check_whole_numbers("step", step, 0, 2**31 - 1, ()))
+        since = jnp.maximum(step - self.start, 0).astype(jnp.float32)
+        rise = jnp.where(step >= self.start, 1.0, 0.0)
         if self.schedule == "linear":
             rise = since / (self.steps - self.start)
         elif self.schedule == "oscillating":

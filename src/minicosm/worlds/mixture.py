@@ -48,14 +48,14 @@ class Mixture(eqx.Module):
     def vocab(self) -> int:
         return self.worlds[0].vocab
 
-    def sample(self, key: PRNGKeyArray, length: int) -> MixtureSample:
-        """Draw a world, and `length` tokens from it."""
+    def sample(self, key: PRNGKeyArray, length: int | None = None) -> MixtureSample:
+        """Draw a world, and `length` tokens from it; None, if the worlds have a length of their own."""
         first, second = jax.random.split(check_key(key))
         which = self._draw(first)
         tokens = self._switch(which, lambda world: world.sample(second, length).tokens)
         return MixtureSample(tokens, which)
 
-    def labelled(self, key: PRNGKeyArray, length: int) -> Any:
+    def labelled(self, key: PRNGKeyArray, length: int | None = None) -> Any:
         """Draw a world, and a string with labels from it."""
         for i, world in enumerate(self.worlds):
             if not callable(getattr(world, "labelled", None)):

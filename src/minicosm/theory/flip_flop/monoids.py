@@ -36,6 +36,12 @@ def monoids(order: int) -> Int[np.ndarray, "count order order"]:
 def is_isomorphic(first: Int[np.ndarray, "n n"], second: Int[np.ndarray, "n n"]) -> bool:
     """Whether renaming elements turns one table into the other."""
     n = len(first)
+    for name, table in (("first", first), ("second", second)):
+        if table.min() < 0 or table.max() >= n:
+            raise ValueError(
+                f"{name} has the entry {table.max() if table.max() >= n else table.min()}; products are in "
+                f"0..{n - 1}"
+            )
     for names in permutations(range(n)):
         renamed = np.array(names)
         if (renamed[first] == second[np.ix_(renamed, renamed)]).all():

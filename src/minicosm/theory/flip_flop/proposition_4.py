@@ -9,7 +9,7 @@ from scipy.special import softmax
 from minicosm.models import Transformer, from_arrays
 from minicosm.models.variants import bare
 
-from ..checks import real, whole
+from ..checks import real, reals, whole
 from ..signatures import checked
 from ..theorem import Condition, Theorem
 
@@ -67,7 +67,7 @@ def proposition_4_tight(sigma: float, length: int) -> Theorem:
 # -- dilution by writes ------------------------------------------------------------------------------
 
 
-@checked()
+@checked(scores=reals((None,), least=-300, most=300), keeps=reals((None,), least=-300, most=300))
 def dilution(scores: Float[np.ndarray, " writes"], keeps: Float[np.ndarray, " keeps"]) -> Theorem:
     """A head whose values are 1 for the last write, -1 for the N writes before it and 0 for `keeps`, read by
     its sign, is wrong if `N > e^(2 sigma)`, where `2 sigma` is the range of the scores of writes; scores of

@@ -30,7 +30,7 @@ claim(
     statement=(
         r"A predictor that sees the last $n \ll 1/(1 - p_i)$ tokens of FFL$(p_i)$ is hardly better than a "
         r"guess. Exactly: the best one errs on "
-        r"$\frac12 p_i^m \frac{p_r \max(0, P-2-m) + 1[P-1 > m]}{p_r (P-2) + 1}$ of the reads, $m = "
+        r"$\frac12 p_i^m \frac{p_r (P-2-m)_+ + 1[P-1 > m]}{p_r (P-2) + 1}$ of the reads, $m = "
         r"\lfloor n/2 \rfloor$, $P = T/2$."
     ),
     criterion=(

@@ -26,6 +26,7 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.training import AttentionPenalty, Labelled, LabelObjective, adamw, fit_ensemble
 from minicosm.worlds import Semiautomaton, flip_flop
+from minicosm.worlds.arrays import AnyArray
 
 from ..experiment_trials import Simulated
 from .models import stacked
@@ -185,7 +186,7 @@ def _share(true: Array, among: Array) -> Array:
 
 
 @eqx.filter_jit
-def _probed(models: Any, probe: Int[np.ndarray, " T"]) -> tuple[Array, Array]:
+def _probed(models: Any, probe: Int[AnyArray, " T"]) -> tuple[Array, Array]:
     """The weight of the first position in every row of the last layer, of the head that looks at it hardest,
     and whether it is the largest of its row there."""
 

@@ -25,6 +25,7 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.models import Placement
 from minicosm.training import LabelObjective, fit_ensemble
 from minicosm.worlds import FlipFlop
+from minicosm.worlds.arrays import AnyArray
 
 from ..experiment_trials import Training
 from . import glitches
@@ -161,7 +162,7 @@ def counted(
 
 @eqx.filter_jit
 def _judged(
-    models: Any, where: Placement | None, tokens: Int[np.ndarray, "n T"]
+    models: Any, where: Placement | None, tokens: Int[AnyArray, "n T"]
 ) -> tuple[Bool[Array, "members n P"], Float[Array, "members n P"]]:
     at = np.arange(0, tokens.shape[1], 2)
     options = {} if where is None else {"placement": where}
