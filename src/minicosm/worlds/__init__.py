@@ -1,5 +1,13 @@
 """Worlds: what generates the data, and everything exact about it."""
 
+from .diffusions import (
+    LOG_COSH,
+    QUADRATIC,
+    DiffusionSample,
+    GridDiffusion,
+    OrnsteinUhlenbeck,
+    Potential,
+)
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
 from .guided import (
     GuidedWorld,
@@ -67,12 +75,15 @@ from .world import CausalWorld, Drawn, LatentWorld, MaskedWorld, World
 
 __all__ = [
     "HMM",
+    "LOG_COSH",
+    "QUADRATIC",
     "CausalWorld",
     "CliqueIsing",
     "ClosingFloor",
     "ClosingQuery",
     "CompleteDyck",
     "CoveredWorld",
+    "DiffusionSample",
     "Drawn",
     "Dyck",
     "DyckSample",
@@ -81,6 +92,7 @@ __all__ = [
     "GaussianHMM",
     "GaussianPredictor",
     "GaussianSample",
+    "GridDiffusion",
     "GuidedWorld",
     "Interval",
     "Ising",
@@ -95,9 +107,11 @@ __all__ = [
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
+    "OrnsteinUhlenbeck",
     "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
+    "Potential",
     "RecoverableWorld",
     "Sample",
     "Supports",

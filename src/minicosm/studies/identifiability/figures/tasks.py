@@ -78,7 +78,14 @@ def table(
             ax.add_patch(_cell(j, i, colour, shade))
             small = abs(value) < 5e-4
             text = "0" if small else f"{value:+.3f}" if signed else f"{value:.3f}"
-            ax.text(j, i, text.replace("0.", ".", 1).replace("-", "−"), ha="center", va="center", fontsize=8)
+            ax.text(
+                j,
+                i,
+                text.replace("0.", ".", 1).replace("-", "−"),
+                ha="center",
+                va="center",
+                fontsize=8,
+            )
     ax.set_xlim(-0.5, columns - 0.5)
     ax.set_ylim(rows_ - 0.5, -0.5)
     ax.set_aspect("equal")
