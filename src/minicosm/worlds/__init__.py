@@ -3,14 +3,6 @@
 from . import automata
 from .automata import AutomatonSample, Semiautomaton
 from .corruption import Corrupted, Corruption
-from .diffusions import (
-    LOG_COSH,
-    QUADRATIC,
-    DiffusionSample,
-    GridDiffusion,
-    OrnsteinUhlenbeck,
-    Potential,
-)
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
 from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean  # noqa: F401
 from .guided import (
@@ -99,8 +91,6 @@ from .world import CausalWorld, Drawn, LatentWorld, MaskedWorld, World
 __all__ = [
     "HMM",
     "LDA",
-    "LOG_COSH",
-    "QUADRATIC",
     "AutomatonSample",
     "BlockStatistics",
     "CausalWorld",
@@ -112,7 +102,6 @@ __all__ = [
     "Corruption",
     "CoveredWorld",
     "DiagonalGaussian",
-    "DiffusionSample",
     "Drawn",
     "Dyck",
     "DyckSample",
@@ -123,7 +112,6 @@ __all__ = [
     "GaussianMean",
     "GaussianPredictor",
     "GaussianSample",
-    "GridDiffusion",
     "GuidedWorld",
     "Interval",
     "Ising",
@@ -139,14 +127,12 @@ __all__ = [
     "MemoryPosterior",
     "MemorySample",
     "Moments",
-    "OrnsteinUhlenbeck",
     "OverlapSample",
     "OverlappingTopics",
     "PairAttention",
     "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
-    "Potential",
     "RecoverableWorld",
     "Recovery",
     "Relation",

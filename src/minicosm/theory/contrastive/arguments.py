@@ -4,8 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from minicosm.training.trajectory_contrast import Gaussian, Local, Stationary, Table
-from minicosm.worlds import GridDiffusion, OrnsteinUhlenbeck
+from minicosm.worlds.diffusions import (
+    Gaussian,
+    GridDiffusion,
+    Local,
+    OrnsteinUhlenbeck,
+    Stationary,
+    Table,
+)
 
 from ..checks import Given, kind, reals
 

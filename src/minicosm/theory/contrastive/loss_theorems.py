@@ -6,8 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.training.trajectory_contrast import Contrast, contrast_moments, contrast_table
-from minicosm.worlds import GridDiffusion, OrnsteinUhlenbeck
+from minicosm.worlds.diffusions import (
+    Contrast,
+    GridDiffusion,
+    OrnsteinUhlenbeck,
+    contrast_moments,
+    contrast_table,
+)
 
 from ..checks import kind, real, whole
 from ..signatures import checked
@@ -71,12 +76,9 @@ class Comparison(NamedTuple):
     c_q: np.ndarray  # the largest of p* / q and q / p*
 
 
-@checked(
-    law=lambda name, value, given: value, truth=kernels, learned=like("truth"), q=like("truth")
-)
+@checked(truth=kernels, learned=like("truth"), q=like("truth"), law=law_of("truth"))
 def comparison(law: Laws, truth: Kernels, learned: Kernels, q: Kernels) -> Comparison:
     """Divergence, excess loss and ratios of kernels on a finite set, with a leading batch of them."""
-    law = law_of("truth")("law", law, {"truth": truth})
     ratio, to_q = learned / truth, truth / q
     h, best = learned / (learned + q), truth / (truth + q)
     each = (truth * -np.log(ratio)).sum(axis=-1)
@@ -117,9 +119,7 @@ def _bounded(name: str, found: Comparison, factor: np.ndarray) -> Theorem:
     )
 
 
-@checked(
-    law=lambda name, value, given: value, truth=kernels, learned=like("truth"), q=like("truth")
-)
+@checked(truth=kernels, learned=like("truth"), q=like("truth"), law=law_of("truth"))
 def theorem_2(law: Laws, truth: Kernels, learned: Kernels, q: Kernels) -> Theorem:
     """`E KL(p* || p) <= 2 (1 + c_q)^5 eps / Dmin^2` with `2 eps` the excess loss, for `p / p*` in `[Dmin,
     7/6]`."""
@@ -127,9 +127,7 @@ def theorem_2(law: Laws, truth: Kernels, learned: Kernels, q: Kernels) -> Theore
     return _bounded("Theorem 2", found, (1 + found.c_q) ** 5)
 
 
-@checked(
-    law=lambda name, value, given: value, truth=kernels, learned=like("truth"), q=like("truth")
-)
+@checked(truth=kernels, learned=like("truth"), q=like("truth"), law=law_of("truth"))
 def theorem_2_sharper(law: Laws, truth: Kernels, learned: Kernels, q: Kernels) -> Theorem:
     """The same with a factor `c_q^2` less: with `u = p* / (p* + q)` the second derivative of the loss is at
     least `2 u^2 (1 - u)^3`, which is at least `2 c_q^2 / (1 + c_q)^5`."""
@@ -236,9 +234,7 @@ def local_moment(gap: float, d: int, stiffer: float = 1.5) -> float:
     return float(gap**d * np.einsum("r,u,w,ruw->", radial, weight, rule, term))
 
 
-@checked(
-    law=lambda name, value, given: value, truth=kernels, learned=like("truth"), q=like("truth")
-)
+@checked(truth=kernels, learned=like("truth"), q=like("truth"), law=law_of("truth"))
 def remark_1(law: Laws, truth: Kernels, learned: Kernels, q: Kernels) -> Theorem:
     """With bounded ratios the moment is at most `(2 c_q + 1)^4 E p*^2`, and at most `(Dmax c_q + 1)^4 / c_q^2
     E p*^2`; both in shares of the bound, the sharper one decides."""

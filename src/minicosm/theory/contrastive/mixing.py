@@ -7,8 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr
 
-from minicosm.training.trajectory_contrast import Contrast, contrast_table
-from minicosm.worlds import GridDiffusion, OrnsteinUhlenbeck
+from minicosm.worlds.diffusions import Contrast, GridDiffusion, OrnsteinUhlenbeck, contrast_table
 
 from ..checks import kind, real, reals, whole
 from ..signatures import checked
@@ -71,6 +70,10 @@ def pair_mixing(
     """
     if P.ndim != 2:
         raise ValueError(f"P has shape {P.shape}; it must be one kernel")
+    return _pair_mixing(P, law, q, i)
+
+
+def _pair_mixing(P: np.ndarray, law: np.ndarray, q: np.ndarray, i: int) -> PairMixing:
     near, far = (np.linalg.matrix_power(P, n) for n in (2 * i - 1, 2 * i))
     w = P / (P + q)
     mixed = w[:, :, None] * near[None] + (1 - w)[:, :, None] * far[:, None]
@@ -121,7 +124,7 @@ def lemma_3(world: GridDiffusion, contrast: Contrast, i: int) -> Theorem:
         return Theorem("Lemma 3", (says,))
     P = np.maximum(world.kernel, 1e-300)
     q = np.maximum(contrast_table(world, contrast), 1e-300)
-    found = pair_mixing.__wrapped__(P, world.law, q, i)  # type: ignore[attr-defined]
+    found = _pair_mixing(P, world.law, q, i)
     return Theorem.inequality(
         "Lemma 3",
         bound - found.pairs,

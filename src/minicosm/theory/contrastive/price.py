@@ -14,8 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from minicosm.training.trajectory_contrast import Contrast
-from minicosm.worlds import OrnsteinUhlenbeck
+from minicosm.worlds.diffusions import Contrast, OrnsteinUhlenbeck
 
 from ..checks import kind
 from ..signatures import checked

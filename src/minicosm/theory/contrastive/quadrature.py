@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from minicosm.training.trajectory_contrast import Contrast, contrast_moments
-from minicosm.worlds import OrnsteinUhlenbeck
+from minicosm.worlds.diffusions import Contrast, OrnsteinUhlenbeck, contrast_moments
 
 ANCHORS, PARTNERS, REACH = 121, 401, 8.5  # nodes, and how many deviations they span
 

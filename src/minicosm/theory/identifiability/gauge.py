@@ -118,7 +118,7 @@ def _curve(O: np.ndarray, T: np.ndarray, G: np.ndarray) -> Iterator[np.ndarray]:
 
     def inside(S: np.ndarray) -> bool:
         moved = _moved(O, T, S)
-        return min(part.min() for part in moved) >= 0 and np.linalg.cond(S) < 1e4
+        return bool(min(part.min() for part in moved) >= 0 and np.linalg.cond(S) < 1e4)
 
     low, one, S = 0.0, expm(STEP * G), np.eye(len(G))
     for _ in range(MOST_STEPS):

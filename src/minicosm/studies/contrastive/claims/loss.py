@@ -1,6 +1,8 @@
 """The optimum and what a small loss says: Sections 2.1.1.3 and 2.1.1.4.2, Lemmas 1 and 6, Theorems 2 and
 3."""
 
+from itertools import pairwise
+
 from minicosm.lab import (
     Erratum,
     Outcome,
@@ -95,7 +97,7 @@ claim(
 def infinite(results: Results) -> Outcome:
     found = rows(results, "c_q")
     fixed, local = (where(found, "c_q", contrast=name) for name in ("fixed", "local"))
-    growth = [second / first for first, second in zip(fixed, fixed[1:], strict=False)]
+    growth = [second / first for first, second in pairwise(fixed)]
     return all_of(
         at_least("least growth per unit", growth, 10.0),
         numbers={"c_q at r = 4": fixed[-1], "c_q at r = 4, local": local[-1]},
@@ -105,7 +107,10 @@ def infinite(results: Results) -> Outcome:
 @claim(
     id="contrastive/theorem-3",
     title="For any kernel a small loss is a small distance, with a local contrast law",
-    source=f"{THESIS}, Section 2.1.1.4.2, Theorem 3, for $q = N(x, \\sigma^2 I)$ with $\\sigma^2$ of the order of the gap",
+    source=(
+        f"{THESIS}, Section 2.1.1.4.2, Theorem 3, for $q = N(x, \\sigma^2 I)$ with $\\sigma^2$ of the order "
+        "of the gap"
+    ),
     statement=(
         r"$\mathbb{E}_{\pi, p_*} |p - p_*| \le \sqrt{2 \epsilon_{tr}} O((\rho \eta^2)^{-d/4})$; by way of "
         r"$\mathbb{E} |p - p_*| \le \sqrt{2 \cdot \mathrm{excess}} \sqrt{\mathbb{E} (\max(p, p_*) + q)^4 "

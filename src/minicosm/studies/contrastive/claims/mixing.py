@@ -71,7 +71,10 @@ claim(
         r"the right side is attained "
         "when labels are part of the pairs."
     ),
-    criterion="No violation beyond $10^{-12}$ on random reversible chains with random contrast laws, $i = 1, 2, 3$.",
+    criterion=(
+        "No violation beyond $10^{-12}$ on random reversible chains with random contrast laws, $i = 1, 2, "
+        "3$."
+    ),
     trials=mixing,
     check=holds("Lemma 4"),
     kind="lemma",

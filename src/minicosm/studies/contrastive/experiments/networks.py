@@ -9,14 +9,11 @@ from minicosm.training import fit_ensemble
 from minicosm.training.trajectory_contrast import (
     Classifier,
     ContrastiveObjective,
-    Local,
-    Stationary,
-    contrastive_pairs,
     cosine_adam,
     excess_loss,
     kernel_of,
 )
-from minicosm.worlds import LOG_COSH, GridDiffusion
+from minicosm.worlds.diffusions import LOG_COSH, GridDiffusion, Local, Stationary, contrastive_pairs
 
 from ..trials import Ensemble
 from .plug_in import key_of

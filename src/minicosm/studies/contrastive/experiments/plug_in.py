@@ -14,14 +14,14 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.theory.contrastive import price
 from minicosm.theory.contrastive.quadrature import kernel_at, nodes
 from minicosm.training import least_squares
-from minicosm.training.trajectory_contrast import (
+from minicosm.worlds.diffusions import (
     Contrast,
     ContrastivePairs,
     Gaussian,
+    OrnsteinUhlenbeck,
     Stationary,
     contrastive_pairs,
 )
-from minicosm.worlds import OrnsteinUhlenbeck
 
 from ..suites.mixing import START
 from ..trials import Gap, PlugIn

@@ -4,8 +4,17 @@ import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import contrastive as theory
-from minicosm.training.trajectory_contrast import Gaussian, Local, Stationary, Table
-from minicosm.worlds import LOG_COSH, QUADRATIC, GridDiffusion, OrnsteinUhlenbeck
+from minicosm.worlds.diffusions import (
+    LOG_COSH,
+    QUADRATIC,
+    Contrast,
+    Gaussian,
+    GridDiffusion,
+    Local,
+    OrnsteinUhlenbeck,
+    Stationary,
+    Table,
+)
 
 from ..trials import Kernels
 from .mixing import START
@@ -25,11 +34,12 @@ def run(config: Kernels, progress: Progress) -> TrialResult:
         for rho in (0.5, 1.0, 2.0):
             ledger.add(theory.lemma_6(OrnsteinUhlenbeck(rho, gap), 4.0, 8.0), gap=gap)
     for gap in (0.05, 0.2, 1.0):
-        world = GridDiffusion(LOG_COSH, gap, points=321, radius=5.0)
-        ledger.add(theory.lemma_6(world, 4.0, 8.0), gap=gap)
+        grid = GridDiffusion(LOG_COSH, gap, points=321, radius=5.0)
+        ledger.add(theory.lemma_6(grid, 4.0, 8.0), gap=gap)
     for radius in (1.0, 2.0, 3.0, 4.0):
         world = OrnsteinUhlenbeck(1.0, 0.5)
-        for name, contrast in (("fixed", Gaussian(0.0, 1.0)), ("local", Local())):
+        contrasts: dict[str, Contrast] = {"fixed": Gaussian(0.0, 1.0), "local": Local()}
+        for name, contrast in contrasts.items():
             ledger.measure(
                 "c_q", contrast=name, radius=radius, c_q=theory.c_q(world, contrast, radius)
             )
@@ -91,7 +101,11 @@ def _floored(laws: np.ndarray) -> np.ndarray:
 
 def _global(ledger: Ledger) -> None:
     """Theorem 3 for two Ornstein-Uhlenbeck kernels: Equation 2.32, how its sides scale, and the moment."""
-    contrasts = {"local": Local(), "N(0, 1)": Gaussian(0.0, 1.0), "N(0, 4)": Gaussian(0.0, 4.0)}
+    contrasts: dict[str, Contrast] = {
+        "local": Local(),
+        "N(0, 1)": Gaussian(0.0, 1.0),
+        "N(0, 4)": Gaussian(0.0, 4.0),
+    }
     for gap in GAPS:
         truth, other = OrnsteinUhlenbeck(1.0, gap), OrnsteinUhlenbeck(STIFFER, gap)
         for name, contrast in contrasts.items():

@@ -4,8 +4,14 @@ import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import contrastive as theory
-from minicosm.training.trajectory_contrast import Local, Stationary
-from minicosm.worlds import LOG_COSH, QUADRATIC, GridDiffusion, OrnsteinUhlenbeck
+from minicosm.worlds.diffusions import (
+    LOG_COSH,
+    QUADRATIC,
+    GridDiffusion,
+    Local,
+    OrnsteinUhlenbeck,
+    Stationary,
+)
 
 from ..trials import Chains
 

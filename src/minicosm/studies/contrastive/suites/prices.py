@@ -6,8 +6,15 @@ import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
 from minicosm.theory import contrastive as theory
-from minicosm.training.trajectory_contrast import Gaussian, Local, Stationary
-from minicosm.worlds import LOG_COSH, QUADRATIC, GridDiffusion, OrnsteinUhlenbeck
+from minicosm.worlds.diffusions import (
+    LOG_COSH,
+    QUADRATIC,
+    Gaussian,
+    GridDiffusion,
+    Local,
+    OrnsteinUhlenbeck,
+    Stationary,
+)
 
 from ..trials import Exact
 
@@ -48,14 +55,13 @@ def run(config: Exact, progress: Progress) -> TrialResult:
         ("OU", QUADRATIC, 0.5, 5.0, 2.0),
         ("log cosh", LOG_COSH, 0.3, 3.6, 1.5),
     ):
-        world = GridDiffusion(
-            potential, gap, points=161 if name == "log cosh" else 101, radius=radius
-        )
-        inside = np.abs(world.points) < most
-        truth = -potential.slope(world.points)
+        points = 161 if name == "log cosh" else 101
+        grid = GridDiffusion(potential, gap, points=points, radius=radius)
+        inside = np.abs(grid.points) < most
+        truth = -potential.slope(grid.points)
         spectral, naive = (
             float(np.abs(drift - truth)[inside].max())
-            for drift in (world.drift(), world.naive_drift())
+            for drift in (grid.drift(), grid.naive_drift())
         )
         ledger.measure("drift", world=name, spectral=spectral, naive=naive)
     return ledger.result()
