@@ -2,36 +2,44 @@
 gives."""
 
 from collections.abc import Callable
+from numbers import Real
+from typing import Any
 
 import numpy as np
+from jaxtyping import Float
+
+from minicosm.adaptation.checks import brief
 
 from ..checks import INSIDE, POSITIVE, real
 from ..signatures import checked
 from ..theorem import Theorem
 
-SPLITS = np.geomspace(
-    1e-6, 1 - 1e-6, 200
-)  # shares of delta that the approximation by independent blocks may take
+SHARES = np.geomspace(1e-6, 1 - 1e-6, 200)  # of delta that the approximation by blocks may take
 
 
 @checked(mu=real(least=2), K=POSITIVE, delta=INSIDE)
 def generalisation_bound(mu: float, K: float, delta: float) -> float:
     """Lemma 2 with Assumption 4: `K sqrt(log mu / mu) + sqrt(log(2 / delta) / (2 mu))` for mu blocks that
     count as independent, at the probability delta that is left."""
-    return float(K * np.sqrt(np.log(mu) / mu) + np.sqrt(np.log(2 / delta) / (2 * mu)))
+    return float(_bound(mu, K, delta))
 
 
-def least_blocks(K: float, delta: float, gap: float) -> float:
-    """The least mu at which the bound is at most `gap`, by bisection."""
-    low, high = 2.0, 4.0
-    while generalisation_bound(high, K, delta) > gap:
-        low, high = high, 2 * high
+def _bound(mu: Any, K: float, delta: Any) -> Any:
+    return K * np.sqrt(np.log(mu) / mu) + np.sqrt(np.log(2 / delta) / (2 * mu))
+
+
+def least_blocks(K: float, delta: Float[np.ndarray, " n"], gap: float) -> Float[np.ndarray, " n"]:
+    """For every delta the least mu from which on the bound is at most `gap`, by bisection.
+
+    The bound falls in mu from e on, where it is largest.
+    """
+    low, high = np.full(len(delta), np.e), np.full(len(delta), 4.0)
+    while (short := _bound(high, K, delta) > gap).any():
+        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
     for _ in range(60):
         middle = np.sqrt(low * high)
-        if generalisation_bound(middle, K, delta) > gap:
-            low = middle
-        else:
-            high = middle
+        short = _bound(middle, K, delta) > gap
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
     return high
 
 
@@ -46,15 +54,14 @@ def trajectory_length(
     blocks, `2 (mu - 1) beta(T / 2 mu)`, and the rest to the bound; the best share is taken.
     """
     best = np.inf
-    for share in SPLITS:
-        mu = least_blocks(K, (1 - share) * delta, gap)
-        allowed = share * delta / (2 * (mu - 1))
-        time = float(mixing_time(allowed))
-        if not time >= 0:
+    for share, mu in zip(SHARES, least_blocks(K, (1 - SHARES) * delta, gap), strict=True):
+        allowed = float(share * delta / (2 * (mu - 1)))
+        time = mixing_time(allowed)
+        if not (isinstance(time, Real) and 0 <= time < np.inf):
             raise ValueError(
-                f"mixing_time is {time:g} for a coefficient of {allowed:.2g}; it must not be negative"
+                f"mixing_time is {brief(time)} for a coefficient of {allowed:.2g}; it must be a time"
             )
-        best = min(best, 2 * mu * time)
+        best = min(best, 2 * mu * float(time))
     return float(best)
 
 

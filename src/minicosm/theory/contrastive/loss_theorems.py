@@ -1,7 +1,7 @@
 """What a small contrastive loss says about the kernel: Lemmas 1 and 6, Theorems 2 and 3 and Remark 1 of
 Section 2.1."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -103,7 +103,7 @@ def _local(found: Comparison) -> Condition:
     )
 
 
-def _bounded(name: str, found: Comparison, factor: np.ndarray) -> Theorem:
+def _bounded(name: str, found: Comparison, factor: Any) -> Theorem:
     """`KL <= factor * excess / least_ratio^2`, in shares of the bound."""
     bound = factor * found.excess / found.least_ratio**2
     share = found.divergence / np.maximum(bound, 1e-300)
