@@ -20,7 +20,8 @@ from minicosm.worlds.arrays import (
     check_count,
     check_key,
     check_kind,
-    check_positive,
+    check_number,
+    check_size,
     short,
 )
 from minicosm.worlds.diffusions import (
@@ -32,16 +33,17 @@ from minicosm.worlds.diffusions import (
 )
 
 from .fit import fit
+from .schedules import adamw
 
 __all__ = [
     "Classifier",
     "ContrastiveObjective",
     "LearnedKernel",
-    "cosine_adam",
     "excess_loss",
     "fit_classifier",
     "kernel_of",
     "log_odds",
+    "plain_adam",
 ]
 
 LossName = Literal["squared", "log"]
@@ -62,7 +64,7 @@ class ContrastiveObjective(eqx.Module):
 
     def __check_init__(self) -> None:
         check_kind("pairs", self.pairs, ContrastivePairs, "ContrastivePairs")
-        check_count("batch", self.batch)
+        check_size("batch", check_count("batch", self.batch))
         check_choice("loss", self.loss, LOSSES)
 
     def __call__(self, model: Any, key: PRNGKeyArray, step: Any) -> tuple[Array, dict[str, Array]]:
@@ -80,9 +82,11 @@ class Classifier(eqx.Module):
     net: eqx.nn.MLP
 
     def __init__(self, key: PRNGKeyArray, *, dimension: int = 1, width: int = 64):
-        check_count("dimension", dimension)
-        check_count("width", width)
-        size = 2 * dimension
+        size = 2 * check_count("dimension", dimension)
+        check_size(
+            f"dimension = {dimension} and width = {width}", check_count("width", width) * size
+        )
+        check_size(f"width = {width}", width**2)
         self.net = eqx.nn.MLP(size, "scalar", width, 2, jnp.tanh, key=check_key(key))
 
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
@@ -104,18 +108,18 @@ def fit_classifier(
     """A classifier trained on the pairs of one trajectory, by Adam with a rate that falls along a cosine."""
     check_kind("world", world, GridDiffusion, "a GridDiffusion")
     check_count("steps", steps)
-    check_positive("rate", rate)
+    check_number("rate", rate, 0, 1e6)
     pair_key, init_key, train_key = jax.random.split(check_key(key), 3)
     objective = ContrastiveObjective(
         contrastive_pairs(world, contrast, length, pair_key), batch, loss
     )
     model = Classifier(init_key, width=width)
-    return fit(objective, model, cosine_adam(rate, steps), steps, train_key)[0]
+    return fit(objective, model, plain_adam(rate, steps), steps, train_key)[0]
 
 
-def cosine_adam(rate: float, steps: int) -> optax.GradientTransformation:
+def plain_adam(rate: float, steps: int) -> optax.GradientTransformation:
     """Adam whose rate falls from `rate` to 0 along a half cosine."""
-    return optax.adam(optax.cosine_decay_schedule(rate, steps))
+    return adamw(rate, steps, warmup=0, clip=None, weight_decay=0.0)
 
 
 class LearnedKernel(NamedTuple):
@@ -131,8 +135,22 @@ def log_odds(world: GridDiffusion, classifier: Any) -> Float[np.ndarray, "n n"]:
     if not callable(classifier) or isinstance(classifier, type):
         raise TypeError(f"classifier is {short(classifier)}; it must be a function of two points")
     x = jnp.asarray(world.points)[:, None]
+    try:
+        shape = getattr(eqx.filter_eval_shape(classifier, x[0], x[0]), "shape", None)
+    except Exception as error:
+        raise ValueError(
+            f"classifier raised {type(error).__name__} at two points; it must be a function of two points"
+        ) from error
+    if shape != ():
+        given = "no array" if shape is None else f"an array of shape {shape}"
+        raise ValueError(
+            f"classifier gives {given} for a pair of points; it must give one number, the log odds"
+        )
     every = jax.vmap(jax.vmap(classifier, (None, 0)), (0, None))
-    return np.asarray(jax.jit(every)(x, x), np.float64)
+    odds = np.asarray(jax.jit(every)(x, x), np.float64)
+    if np.isnan(odds).any():
+        raise ValueError("classifier is NaN at a pair of points; log odds must be numbers")
+    return odds
 
 
 def kernel_of(world: GridDiffusion, contrast: Contrast, classifier: Any) -> LearnedKernel:
@@ -146,7 +164,8 @@ def kernel_of(world: GridDiffusion, contrast: Contrast, classifier: Any) -> Lear
 def excess_loss(world: GridDiffusion, contrast: Contrast, classifier: Any) -> float:
     """`E_pi E_{(p + q) / 2} (h - h*)^2`: the squared loss over and above that of the best classifier,
     exactly."""
-    p, q = world.kernel, contrast_table(world, contrast)
+    q = contrast_table(world, contrast)
+    p = world.kernel
     h = 1 / (1 + np.exp(-np.clip(log_odds(world, classifier), -CLIP, CLIP)))
     mixture = (p + q) / 2
     best = np.divide(p, p + q, out=np.full_like(p, 0.5), where=mixture > 0)

@@ -16,6 +16,13 @@ def where(found: Rows, column: str, **fields: Any) -> list[Any]:
     ]
 
 
+def only(found: Rows, column: str, **fields: Any) -> float:
+    """The entry of the one row in which other columns have these values; NaN if there is no such row, or more
+    than one."""
+    values = where(found, column, **fields)
+    return values[0] if len(values) == 1 else float("nan")
+
+
 def scaled(divergences: Any, length: float, gap: float) -> Estimate:
     """The mean of `T KL / gap`, which tends to the price of the contrast law."""
     return Estimate.of(np.asarray(divergences) * length / gap)

@@ -56,23 +56,30 @@ def trajectory_length(
     best = np.inf
     for share, mu in zip(SHARES, least_blocks(K, (1 - SHARES) * delta, gap), strict=True):
         allowed = float(share * delta / (2 * (mu - 1)))
-        time = mixing_time(allowed)
-        if not (isinstance(time, Real) and 0 <= time < np.inf):
+        try:
+            time = mixing_time(allowed)
+        except Exception as error:
             raise ValueError(
-                f"mixing_time is {brief(time)} for a coefficient of {allowed:.2g}; it must be a time"
+                f"mixing_time raised {type(error).__name__} for a coefficient of {allowed:.2g}"
+            ) from error
+        if not (isinstance(time, Real) and 0 < time < np.inf):
+            raise ValueError(
+                f"mixing_time is {brief(time)} for a coefficient of {allowed:.2g}; it must be a positive time"
             )
         best = min(best, 2 * mu * float(time))
     return float(best)
 
 
+@checked(B=POSITIVE)
 def root_mixing(B: float) -> Callable[[float], float]:
     """`beta(t) = B / sqrt(pi t)`, which Lemma 5 gives: the time is `B^2 / (pi b^2)`."""
     return lambda b: B**2 / (np.pi * b**2)
 
 
+@checked(rho=POSITIVE)
 def exponential_mixing(rho: float) -> Callable[[float], float]:
     """`beta(t) = e^{-rho t}`, which strong convexity gives: the time is `log(1 / b) / rho`."""
-    return lambda b: max(np.log(1 / b), 0.0) / rho
+    return lambda b: np.log(1 / b) / rho
 
 
 @checked(K=POSITIVE, delta=INSIDE)

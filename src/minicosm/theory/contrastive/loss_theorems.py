@@ -198,11 +198,13 @@ def theorem_3(world: OrnsteinUhlenbeck, other: OrnsteinUhlenbeck, contrast: Cont
     )
 
 
+@checked(gap=real(above=0, most=1))
 def scaled_ratio(found: Global, gap: float) -> float:
     """`E|p - p*| gap^{1/2} / sqrt(excess)`, which Theorem 3 bounds as the gap falls, in one dimension."""
-    return found.distance * np.sqrt(gap) / np.sqrt(found.excess)
+    return float(found.distance * np.sqrt(gap) / np.sqrt(found.excess))
 
 
+@checked(d=whole(1, 64))
 def moment_limit(d: int) -> float:
     """The limit of `gap^d E (max(p, p*) + q)^4 / q^2` for `q = N(x, 2 gap)`: all three densities become one,
     so that it is `16 E q^2 = 16 (4 pi sqrt(3))^{-d}`."""

@@ -204,6 +204,8 @@ def lemma_5_as_printed(
 @checked(world=kind(OrnsteinUhlenbeck), time=TIME)
 def beta(world: OrnsteinUhlenbeck, time: float) -> float:
     """The mixing coefficient `E_pi TV(P^time(z, .), pi)` of an Ornstein-Uhlenbeck world in one dimension."""
+    if world.dimension != 1:
+        raise ValueError(f"world has {world.dimension} dimensions; it must have one")
     u = np.linspace(-8.5, 8.5, 801)
     law = np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi) * (u[1] - u[0])
     s = 1 / np.sqrt(float(world.stiffness.item()))

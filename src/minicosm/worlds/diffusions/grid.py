@@ -22,7 +22,8 @@ from ..arrays import (
 )
 from .ornstein_uhlenbeck import DiffusionSample
 
-MOST_POINTS = 2000
+MOST_POINTS, MOST_RADIUS = 2000, 1e3
+MOST_RATE = 1e12  # of a jump to a neighbour
 
 
 class Potential(NamedTuple):
@@ -68,6 +69,8 @@ class GridDiffusion(eqx.Module):
             raise TypeError(f"potential is {short(potential)}; it must be a Potential")
         check_positive("gap", gap)
         check_positive("radius", radius)
+        if radius > MOST_RADIUS:
+            raise ValueError(f"radius is {radius:g}; it must be at most {MOST_RADIUS:g}")
         if check_count("points", points, least=3) > MOST_POINTS:
             raise ValueError(f"points is {points}; it must be at most {MOST_POINTS}")
         x = np.linspace(-radius, radius, points)
@@ -77,7 +80,12 @@ class GridDiffusion(eqx.Module):
         self.potential, self.gap, self.points = potential, float(gap), x
         weights = np.exp(f.min() - f)
         self.law = weights / weights.sum()
-        self.kernel = _exponential(rates(x, f), float(gap))
+        L = rates(x, f)
+        if not L.max() < MOST_RATE:
+            raise ValueError(
+                f"potential makes a jump at the rate {L.max():.2g}; take a smaller radius or more points"
+            )
+        self.kernel = _exponential(L, float(gap))
 
     @property
     def spacing(self) -> float:

@@ -21,7 +21,7 @@ from minicosm.lab import (
 
 from ..figures.networks import contrast_figure, densities_figure
 from ..figures.samples import price_figure, shift_figure
-from ..readings import LEARNED, against_euler, learned, log_difference, scaled, where
+from ..readings import LEARNED, against_euler, learned, log_difference, only, scaled, where
 from ..study import STUDY, THESIS
 from ..trials import networks, plug_in, prices, two_contrasts
 
@@ -48,16 +48,14 @@ claim = STUDY.section(__doc__)
 )
 def price_of_q(results: Results) -> Outcome:
     found, shifts = rows(results, "price by gap"), rows(results, "price by shift")["price"]
-    local, fixed = (where(found, "price", contrast=name) for name in ("local", "stationary"))
-    gaps = where(found, "gap", contrast="stationary")
+    local = where(found, "price", contrast="local")
+    narrow, wide = (only(found, "price", contrast="stationary", gap=gap) for gap in (0.01, 3.0))
     steps = [second - first for first, second in pairwise(shifts)]
     return all_of(
         at_most(
             "largest distance of the local price from 8", [abs(c / 8 - 1) for c in local], 0.05
         ),
-        at_least(
-            "fixed q, gap 0.01 over gap 3", fixed[gaps.index(0.01)] / fixed[gaps.index(3.0)], 2.0
-        ),
+        at_least("fixed q, gap 0.01 over gap 3", narrow / wide, 2.0),
         above("least increase with the shift", steps, 0.0),
         numbers={"c, shift 0": shifts[0], "c, shift 6": shifts[-1]},
     )

@@ -9,9 +9,9 @@ from minicosm.training import fit_ensemble
 from minicosm.training.trajectory_contrast import (
     Classifier,
     ContrastiveObjective,
-    cosine_adam,
     excess_loss,
     kernel_of,
+    plain_adam,
 )
 from minicosm.worlds.diffusions import LOG_COSH, GridDiffusion, Local, Stationary, contrastive_pairs
 
@@ -39,7 +39,7 @@ def run(config: Ensemble, progress: Progress) -> TrialResult:
     trained, _ = fit_ensemble(
         ContrastiveObjective(pairs, config.batch),
         models,
-        cosine_adam(config.rate, config.steps),
+        plain_adam(config.rate, config.steps),
         config.steps,
         jax.random.split(train_key, config.seeds),
         progress=progress,

@@ -35,6 +35,9 @@ def mixing_figure(results: Results) -> "Figure":
         time = [2 * i * 0.3 for i in where(pairs, "i", **fields)]
         right.loglog(time, where(pairs, "pairs", **fields), marker=mark, color=colour, label=label)
         right.loglog(time, where(pairs, "bound", **fields), ls="--", lw=1.1, color=colour)
+    ticks = [0.6, 1.2, 1.8, 3.0, 4.8]
+    right.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    right.minorticks_off()
     right.set_xlabel(r"time $2 i \eta$")
     right.set_ylabel(r"$\beta_S(2 i \eta)$")
     right.set_title(r"pairs, $\eta = 0.3$; dashed: $B / \sqrt{\pi (2i - 1) \eta}$", fontsize=10)

@@ -48,7 +48,7 @@ def length_figure(results: Results) -> "Figure":
     curve = [scaled(found.arrays["curve"][:, i], n, config.gap) for i, n in enumerate(config.curve)]
     _points(ax, config.curve, curve, PALETTE[0], "o", "one trajectory")
     for name, colour, mark, label in (
-        ("path", PALETTE[0], "D", ""),
+        ("path", PALETTE[2], "D", f"the same, {config.repeats} repeats"),
         ("independent", PALETTE[1], "s", "independent pairs"),
     ):
         _points(
