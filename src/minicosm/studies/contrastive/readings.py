@@ -37,7 +37,8 @@ def slopes(values: Any, sizes: Any) -> Estimate:
 
 def log_difference(first: Any, second: Any) -> Estimate:
     """The difference of the means of the logarithms, with Welch's 95% interval."""
-    found = unpaired(np.log(np.asarray(first)), np.log(np.asarray(second)))
+    a, b = (np.log(np.asarray(values)).tolist() for values in (first, second))
+    found = unpaired(a, b)  # which is in hundredths
     return Estimate(found.value / 100, found.low / 100, found.high / 100, found.count)
 
 
