@@ -36,7 +36,7 @@ def check_token_lists(name: str, value: Any, vocab: int) -> list[list[int]]:
         )
     if not good:
         raise TypeError(f"{name} is {shown(value)}; it must be a list of lists of whole numbers")
-    found = [list(row) for row in rows]
+    found = [row.tolist() if hasattr(row, "tolist") else list(row) for row in rows]
     for row in found:
         for token in row:
             if not 0 <= token < vocab:
