@@ -16,6 +16,7 @@ SHOWN = {
     "hugging_face": "[[",
     "ising_block_dynamics": "blocks of 5: Poincaré constant   1.00, 1 steps",
     "dyck_transformer": "Theorem 2.2.1, sufficiency holds",
+    "topics_in_one_layer": "Recovery(share=1.0, rand=1.0)",
 }
 
 
