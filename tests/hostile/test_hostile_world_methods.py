@@ -23,7 +23,20 @@ from test_hostile_worlds import (
 )
 
 import minicosm.worlds as worlds
-from hostile import Call, array, count, faults, flag, key, probability, report, thing, tokens
+from hostile import (
+    Call,
+    array,
+    count,
+    faults,
+    flag,
+    key,
+    number,
+    probability,
+    report,
+    thing,
+    tokens,
+    whole,
+)
 from minicosm.worlds import MaskLaw
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
@@ -46,7 +59,43 @@ RECOVERABLE = worlds.recoverable_memory_world(
 )
 LEAVES = [np.array([[0.5, 0.5]]), np.array([[0.2, 0.8], [0.5, 0.5]])]
 
+LINE, WIDE = worlds.GaussianMean(2.0), worlds.DiagonalGaussian([0.1], [2.0], [0.0], [1.0])
+FINITE = worlds.FiniteFamily([[-1.0], [0.0], [1.0]], [0.2, 1.0, 0.5], [0.4], [0.0])
+NODES = count(5)
+
+
+def family(world, theta, x):
+    """The calls that every exponential family has."""
+    parameter = array(theta, allows=FREE)
+    own = [
+        Call(getattr(world, name), theta=parameter)
+        for name in ("log_partition", "mean", "covariance")
+    ]
+    points = [Call(getattr(world, name), x=x) for name in ("statistics", "log_base")]
+    return [
+        *own,
+        *points,
+        Call(world.sample, key=key(), theta=parameter),
+        Call(world.grid, nodes=NODES),
+    ]
+
+
 CALLS = [
+    *family(LINE, [0.5], number(0.3)),
+    *family(WIDE, [0.5, 0.1], array([0.3], allows=FREE)),
+    *family(FINITE, [0.5], whole(1)),
+    Call(FINITE.law, theta=array([0.5], allows=FREE)),
+    Call(LINE.extended, theta=array([0.5], allows=FREE)),
+    Call(LINE.fisher, theta=array([0.5], allows=FREE)),
+    Call(LINE.check_theta, theta=array([0.5], allows=FREE), name=thing("theta", allows="'abc'")),
+    Call(
+        LINE.log_bhattacharyya, first=array([0.5], allows=FREE), second=array([0.5], allows=FREE)
+    ),
+    Call(
+        LINE.log_density,
+        tau=array([0.5, 1.0], allows=(*FREE, "tokens far outside", "tokens below zero")),
+        x=number(0.3),
+    ),
     Call(HIDDEN.messages, embeddings=array(EMBEDDED, allows=ROWS)),
     Call(REMEMBERING.embed, **SEEN),
     Call(REMEMBERING.conditionals, **SEEN),

@@ -26,6 +26,7 @@ from minicosm.worlds import (
     MaskedWorld,
     MemoryHMM,
     OverlappingTopics,
+    Semiautomaton,
     TopicWorld,
     World,
     secret_parity,
@@ -56,6 +57,11 @@ CASES = {
         (MaskedWorld, CausalWorld, LatentWorld),
     ),
     Dyck: Case(lambda: Dyck(2, 2, 0.4), 3, (CausalWorld,)),
+    Semiautomaton: Case(
+        lambda: Semiautomaton([[1, 0], [0, 0]], 0, [laws(2, 2), [[1, 0], [0, 1]]], laws(2)),
+        3,
+        (CausalWorld,),
+    ),
     CompleteDyck: Case(lambda: CompleteDyck(Dyck(2, 2), [4]), 4, (World,), True),
     GuidedWorld: Case(lambda: secret_parity([1, 0, 1]), 4, (), True),
     Joint: Case(lambda: Joint(laws(8), 2, 3), 3, (MaskedWorld,), True),
@@ -72,7 +78,14 @@ CASES = {
     LDA: Case(lambda: LDA(laws(3, 2), [0.4, 1.0]), 3, (MaskedWorld, LatentWorld)),
     OverlappingTopics: Case(lambda: OverlappingTopics(laws(4, 2), [0, 0, 0, 1.0], most=2), 3, ()),
 }
-NO_WORLDS = (worlds.MaskLaw,)
+NO_WORLDS = (
+    worlds.MaskLaw,
+    worlds.GaussianHMM,
+    worlds.ExponentialFamily,
+    worlds.FiniteFamily,
+    worlds.GaussianMean,
+    worlds.DiagonalGaussian,
+)
 """Have a method `sample`, which draws something else than tokens."""
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import optax
 from jaxtyping import PyTree
 from optax.contrib import MuonDimensionNumbers as Axes
@@ -115,6 +116,27 @@ def adafactor(
 def _adafactor(peak: float, steps: int, warmup: int, floor: float) -> optax.GradientTransformation:
     schedule = optax.warmup_cosine_decay_schedule(floor, peak, warmup, steps, floor)
     return optax.adafactor(schedule, decay_rate=0.8, clipping_threshold=1.0)
+
+
+def ngd(rate: float) -> optax.GradientTransformation:
+    """Normalised gradient descent: steps of length `rate` along the gradient over all parameters, none
+    where it is zero. `optax.normalize_by_update_norm` adds 1e-6 to the norm, which makes it plain descent
+    where gradients are smaller; this does not."""
+    return _ngd(check_number("rate", rate, least=0))
+
+
+@cache
+def _ngd(rate: float) -> optax.GradientTransformation:
+    return optax.chain(optax.stateless(normalised), optax.scale_by_learning_rate(rate))
+
+
+def normalised(gradient: PyTree, params: PyTree = None) -> PyTree:
+    """The gradient divided by its norm, zero where it is zero. Divided by its largest entry first, so that no
+    square underflows."""
+    most = jax.tree.reduce(jnp.maximum, jax.tree.map(lambda g: jnp.max(jnp.abs(g)), gradient))
+    scaled = jax.tree.map(lambda g: g / jnp.where(most > 0, most, 1), gradient)
+    norm = optax.tree.norm(scaled)
+    return jax.tree.map(lambda g: g / jnp.where(norm > 0, norm, 1), scaled)
 
 
 def muon(

@@ -1,0 +1,1 @@
+"""Descent from samples: Gaussians, images."""

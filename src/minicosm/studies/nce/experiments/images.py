@@ -1,0 +1,163 @@
+"""Figure 4.3: networks that tell images from Gaussian noise, by all step sizes of both methods."""
+
+import hashlib
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from minicosm.lab import Progress, TrialResult
+from minicosm.models import DensityRatio
+from minicosm.training import contrastive_loss, fit_ensemble
+
+from ..trials import FIRST, METHODS, Images
+from .rated import Rated, RatedLoss, own_rate
+
+MARGIN = 0.05  # of the logit
+ROWS = 10  # of the history: each is the mean loss of a tenth of the updates
+
+
+def content(path: str) -> str:
+    """A hash of the file; a sentence if it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise ValueError(f"images is {path!r}, which cannot be read: {reason}") from None
+
+
+def load_images(path: str) -> Float[np.ndarray, "n height width"]:
+    """Images of a .npy or .npz file, or the 8x8 digits of scikit-learn."""
+    if not path:
+        from sklearn.datasets import load_digits
+
+        return np.asarray(load_digits().images, np.float64)
+    try:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.lib.npyio.NpzFile):
+            found = found["images" if "images" in found.files else found.files[0]]
+    except (OSError, ValueError, EOFError, IndexError, KeyError):
+        raise ValueError(f"images is {path!r}; it must be a .npy or .npz file of numbers") from None
+    images = np.asarray(found)
+    if images.ndim != 3 or images.dtype.kind not in "uif" or images.shape[0] < 2:
+        raise ValueError(
+            f"images is {path!r} with shape {images.shape} and dtype {images.dtype}; it must hold numbers "
+            "of shape (n, height, width)"
+        )
+    if not np.isfinite(images).all() or images.min() < 0:
+        raise ValueError(f"images is {path!r}, which holds negative or infinite numbers")
+    return images.astype(np.float64)
+
+
+def prepared(
+    images: np.ndarray, rng: np.random.Generator, held_out: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Images as points of R^d: values dequantised, squeezed into (0, 1) with a margin, their logits, centred;
+    those to be trained on, and those held out."""
+    if len(images) <= held_out + 1:
+        raise ValueError(
+            f"held_out is {held_out}; there are {len(images)} images, and some must be left to train on"
+        )
+    levels = images.max() + 1
+    shares = MARGIN + (1 - 2 * MARGIN) * (images + rng.random(images.shape)) / levels
+    logits = np.log(shares / (1 - shares))
+    order = rng.permutation(len(images))
+    training, rest = logits[order[held_out:]], logits[order[:held_out]]
+    return training - training.mean(axis=0), rest - training.mean(axis=0)
+
+
+class ImageContrast(eqx.Module):
+    """The loss of a `DensityRatio` on `batch` images and as much noise from the Gaussian fitted to them."""
+
+    images: Float[Array, "n height width"]
+    root: Float[Array, "d d"]
+    """Of the covariance: noise is `root @ normal`."""
+    kind: Any = eqx.field(static=True)
+    batch: int = eqx.field(static=True)
+    clip: float = eqx.field(static=True)
+
+    def noise(self, key: PRNGKeyArray, count: int) -> Array:
+        drawn = jax.random.normal(key, (count, self.root.shape[-1])) @ self.root.T
+        return drawn.reshape(count, *self.images.shape[-2:])
+
+    def of(self, model: DensityRatio, images: Array, noise: Array) -> Array:
+        ratios = (jax.vmap(model.log_ratio)(batch) for batch in (images, noise))
+        return contrastive_loss(*ratios, kind=self.kind, clip=self.clip)
+
+    def __call__(self, model: DensityRatio, key: PRNGKeyArray, step: Any) -> Any:
+        chosen, other = jax.random.split(key)
+        rows = jax.random.randint(chosen, (self.batch,), 0, self.images.shape[-3])
+        return self.of(model, self.images[rows], self.noise(other, self.batch)), {}
+
+
+def run(config: Images, progress: Progress) -> TrialResult:
+    """Arrays are [method, step size, seed]; curves also [tenth of the updates]."""
+    images = load_images(config.images)
+    shape = (len(METHODS), len(config.rates), config.seeds)
+    runs = list(product(METHODS, config.rates, range(config.seeds)))
+    root = jax.random.key(FIRST + config.seed)
+    keys = jax.vmap(lambda i: jax.random.fold_in(root, i))(jnp.arange(config.seeds))
+    losses, held = [], []
+    for i in range(config.seeds):
+        rng = np.random.default_rng([FIRST + config.seed, i])
+        training, rest = prepared(images, rng, config.held_out)
+        flat = training.reshape(len(training), -1)
+        square = np.linalg.cholesky(np.cov(flat.T) + 1e-6 * np.eye(flat.shape[1]))
+        losses.append(
+            ImageContrast(
+                jnp.asarray(training, jnp.float32),
+                jnp.asarray(square, jnp.float32),
+                config.kind,
+                config.batch,
+                config.clip,
+            )
+        )
+        held.append(jnp.asarray(rest, jnp.float32))
+    each = jnp.array([seed for *_, seed in runs])
+    loss = jax.tree.map(lambda *leaves: jnp.stack(leaves)[each], *losses)
+
+    def made(key: PRNGKeyArray) -> DensityRatio:
+        return DensityRatio(
+            jax.random.fold_in(key, 1),
+            *images.shape[1:],
+            config.features,
+            config.hidden,  # type: ignore[arg-type]
+        )
+
+    params = Rated(
+        eqx.filter_vmap(made)(keys[each]),
+        jnp.array([rate for _, rate, _ in runs]),
+        jnp.array([float(method == "ngd") for method, *_ in runs]),
+        jnp.zeros(len(runs)),
+    )
+    params, history = fit_ensemble(
+        RatedLoss(loss),
+        params,
+        own_rate(config.updates),
+        config.updates,
+        keys[each],
+        chunk=config.updates // ROWS,
+        progress=lambda done, total: progress(done, total, f"{config.kind}, {len(runs)} runs"),
+        finite=False,
+    )
+    fresh = _held_out(params.model, loss, jnp.stack(held)[each], keys[each])
+    curves = np.moveaxis(history["loss"], 0, -1).reshape(*shape, -1)
+    return TrialResult(
+        {"rates": list(config.rates), "images": len(images), "shape": list(images.shape[1:])},
+        {"loss": curves[..., -1], "held_out": np.asarray(fresh).reshape(shape),
+         "curves": curves.astype(np.float32)},
+    )  # fmt: skip
+
+
+@eqx.filter_jit
+def _held_out(model: Any, loss: ImageContrast, rest: Any, keys: Any) -> Any:
+    def one(model: Any, loss: ImageContrast, rest: Array, key: PRNGKeyArray) -> Array:
+        noise = loss.noise(jax.random.fold_in(key, 2), len(rest))
+        return loss.of(model, rest, noise)
+
+    return eqx.filter_vmap(one)(model, loss, rest, keys)

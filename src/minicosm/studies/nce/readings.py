@@ -1,0 +1,141 @@
+"""Numbers out of results: growth, fitted exponents, runs by step size, differences in pairs."""
+
+from itertools import pairwise
+from math import log
+from typing import Any
+
+import numpy as np
+
+from minicosm.lab import Estimate, Results, Rows
+
+from .trials import METHODS, SCHEDULES
+
+KINDS = ("nce", "exponential")
+NAMES = {"nce": "NCE", "exponential": "eNCE", "gd": "GD", "ngd": "NGD"}
+
+
+def where(found: Rows, column: str, **fields: Any) -> list[Any]:
+    """A column, in the rows in which other columns have these values."""
+    return [
+        value
+        for i, value in enumerate(found[column])
+        if all(found[name][i] == wanted for name, wanted in fields.items())
+    ]
+
+
+def ordered(found: Rows, column: str, by: str = "R", **fields: Any) -> list[float]:
+    """A column in the order of another; a missing number is NaN."""
+    pairs = zip(where(found, by, **fields), where(found, column, **fields), strict=True)
+    return [np.nan if value is None else value for _, value in sorted(pairs, key=lambda p: p[0])]
+
+
+def increases(values: list[float]) -> list[float]:
+    """From each value to the next."""
+    return [after - before for before, after in pairwise(values)]
+
+
+def within(found: Rows, column: str, low: float, high: float = np.inf, by: str = "R") -> list[Any]:
+    """A column, in the rows in which another lies in [low, high]."""
+    return [v for at, v in zip(found[by], found[column], strict=True) if low <= at <= high]
+
+
+def slope(x: Any, y: Any) -> Estimate:
+    """The slope of a line through points by least squares, with its 95% interval from the residuals."""
+    from scipy.special import stdtrit
+
+    x, y = (np.asarray(values, float) for values in (x, y))
+    if len(x) < 3 or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return Estimate(np.nan, -np.inf, np.inf, len(x))
+    centred = x - x.mean()
+    value = float(centred @ y / (centred @ centred))
+    rest = y - y.mean() - value * centred
+    error = np.sqrt(rest @ rest / (len(x) - 2) / (centred @ centred))
+    half = float(stdtrit(len(x) - 2, 0.975) * error)
+    return Estimate(value, value - half, value + half, len(x))
+
+
+def exponents(found: Rows, column: str, by: str = "R", low: float = 0.0) -> dict[str, Estimate]:
+    """Fits of steps against R: the exponent of a power, and the factor of R² in an exponential."""
+    R = [at for at in sorted(found[by]) if at >= low]
+    steps = ordered(found, column, by)[-len(R) :] if R else []
+    logs = [log(count) if count and count > 0 else np.nan for count in steps]
+    return {
+        "power of R": slope([log(at) for at in R], logs),
+        "factor of R^2": slope([at**2 for at in R], logs),
+    }
+
+
+# -- from samples -----------------------------------------------------------------------------------
+
+
+def index(kind: str, method: str, schedule: str = "constant") -> tuple[int, int, int]:
+    """Where an arm stands in the arrays."""
+    return KINDS.index(kind), METHODS.index(method), SCHEDULES.index(schedule)  # type: ignore[arg-type]
+
+
+def ends(
+    results: Results, world: str, kind: str, method: str, rate: float, what: str = "best"
+) -> np.ndarray:
+    """[seed] of an array, at a constant step size."""
+    rates = list(results[world].config.rates)
+    if rate not in rates:
+        raise LookupError(f"there is no run with the step size {rate:g}; there are {rates}")
+    return np.asarray(results[world].arrays[what][index(kind, method)][rates.index(rate)])
+
+
+def nearer(
+    results: Results, world: str, first: tuple[str, str], second: tuple[str, str], rate: float
+) -> Estimate:
+    """By how much the second arm is nearer to τ* than the first, seed by seed."""
+    return Estimate.of(ends(results, world, *first, rate) - ends(results, world, *second, rate))
+
+
+def selected(
+    results: Results, world: str, kind: str, method: str, schedule: str, what: str = "best"
+) -> np.ndarray:
+    """[seed] of the run with the least loss on fresh samples."""
+    at = index(kind, method, schedule)
+    chosen = results[world].arrays["chosen"][at]
+    return np.take_along_axis(results[world].arrays[what][at], chosen[None], axis=0)[0]
+
+
+def misled(results: Results, world: str, times: float = 3.0) -> np.ndarray:
+    """[seed]: whether the run with the least fresh loss ends this many times as far away as the nearest."""
+    last = results[world].arrays["last"][index("nce", "ngd")]
+    chosen = selected(results, world, "nce", "ngd", "constant", "last")
+    return chosen >= times * last.min(axis=0)
+
+
+def share(truths: Any) -> Estimate:
+    """A share with its 95% interval of Clopper and Pearson."""
+    from scipy.special import betaincinv
+
+    count, right = len(truths), int(np.sum(truths))
+    if not count:
+        return Estimate(np.nan, 0.0, 1.0, 0)
+    low = float(betaincinv(right, count - right + 1, 0.025)) if right else 0.0
+    high = float(betaincinv(right + 1, count - right, 0.975)) if right < count else 1.0
+    return Estimate(right / count, low, high, count)
+
+
+# -- images -----------------------------------------------------------------------------------------
+
+
+def best_rate(results: Results, kind: str, method: str) -> int:
+    """The place of the step size with the least mean training loss; what is not finite is infinite."""
+    losses = np.asarray(results[kind].arrays["loss"][METHODS.index(method)], float)
+    return int(np.where(np.isfinite(losses), losses, np.inf).mean(axis=1).argmin())
+
+
+def image_losses(results: Results, kind: str, method: str, what: str = "loss") -> np.ndarray:
+    """[seed] at the best step size."""
+    place = METHODS.index(method), best_rate(results, kind, method)
+    found = np.asarray(results[kind].arrays[what][place], float)
+    return np.where(np.isfinite(found), found, np.inf)
+
+
+def log_ratio(results: Results, kind: str, what: str = "loss") -> Estimate:
+    """`log(NGD / GD)` of the losses, seed by seed, each method at its best step size."""
+    first, second = (image_losses(results, kind, method, what) for method in ("ngd", "gd"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return Estimate.of(np.log(first) - np.log(second))
