@@ -245,9 +245,8 @@ CALLS = [
 ]
 
 
-LONG = {
-    "LDA.conditionals"
-}  # compiles for many shapes, and stands on the same checks as the posterior
+# What compiles for many shapes, and stands on the same checks as the posterior.
+LONG = {"LDA.conditionals"}
 
 
 @pytest.mark.parametrize(
