@@ -57,6 +57,7 @@ def test_many_numbers_of_one_name_are_a_sentence():
         fit(two, jax.numpy.ones(2), optax.adam(1e-2), 2, KEY, chunk=1, watch=watch)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize("write", [None, "file", 3, str])
 def test_what_is_no_function_is_a_sentence(write):
     with pytest.raises(TypeError, match=r"write is .* it must be a function"):
