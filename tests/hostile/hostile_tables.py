@@ -13,7 +13,9 @@ HERE = Path(__file__).parent
 PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata",
-    "theory.nce", "theory.identifiability", "theory.topics", "theory.flip_flop", "worlds.flip_flop", "lab",
+    "worlds.diffusions", "training.trajectory_contrast", "theory.contrastive",
+    "theory.nce", "theory.identifiability", "theory.topics", "theory.flip_flop",
+    "worlds.flip_flop", "lab",
 )  # fmt: skip
 
 

@@ -389,7 +389,7 @@ def test_a_bad_argument_meets_a_sentence(call, files, tmp_path, monkeypatch):
 
 def test_every_public_function_is_in_the_table():
     """Protocols and tuples hold what others made; generators are in the table of decoding, what is recurrent
-    or about labels in that of labels."""
+    or about labels in that of labels, bags of words in that of topic worlds."""
     elsewhere = {"CachedMemory", "CachedTransformer", "Objective", "LSTMMemory", "LSTMGenerator"}
     elsewhere |= {"LSTM", "LSTMConfig", "Placement", "recency_slopes", "LabelObjective"}
     elsewhere |= {"Labelled", "LabelledWorld", "BagAttention", "Arm", "ARMS", "BagLoss", "Bags"}
