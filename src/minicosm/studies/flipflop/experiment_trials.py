@@ -107,9 +107,9 @@ BASELINE = {LONG: LONG, LONG_MIXTURE: LONG, LONG_DROPOUT: LONG, LONG_SHARP: LONG
 """Every arm that a long baseline is compared with; the others have the short one."""
 INDIRECT = (LONG_DROPOUT, LONG_SHARP, SINUSOIDAL, ALIBI, ROTARY, MORE_STEPS, *SIZES.values())
 
-_LONG = {"length": "long", "members": "remedies", "steps": "steps"}
-_SHORT = {"length": "short", "members": "remedies", "steps": "short_steps"}
-_LSTM = {"model": "lstm", "members": "lstms", "steps": "lstm_steps"}
+_LONG: dict[str, Any] = {"length": "long", "members": "remedies", "steps": "steps"}
+_SHORT: dict[str, Any] = {"length": "short", "members": "remedies", "steps": "short_steps"}
+_LSTM: dict[str, Any] = {"model": "lstm", "members": "lstms", "steps": "lstm_steps"}
 ARMS: dict[str, dict[str, Any]] = {
     LONG: _LONG | {"members": "members", "evaluations": "evaluations", "attention": True},
     LONG_MIXTURE: _LONG | {"law": "mixture", "steps": "mixture_steps"},
@@ -129,10 +129,10 @@ ARMS: dict[str, dict[str, Any]] = {
 FURTHER = (LONG_SHARP, MORE_STEPS, *SIZES.values())
 """Trained only with `further`."""
 
-TINY = {"width": 16, "layers": 1, "hidden": 8, "batch": 4} | dict.fromkeys(
+TINY: dict[str, Any] = {"width": 16, "layers": 1, "hidden": 8, "batch": 4} | dict.fromkeys(
     ("inside", "sparse", "dense", "block"), 50
 )
-SOURCE = {
+SOURCE: dict[str, Any] = {
     "layers": 6, "width": 512, "heads": 8, "hidden": 128, "rate": 3e-4, "lstm_rate": 3e-4,
     "init_std": 0.02, "sparse": 100_000, "dense": 3000,
 }  # fmt: skip
@@ -172,8 +172,8 @@ def arms(*names: str) -> Callable[..., Mapping[str, Trial]]:
 def _trial(config: Arms, **fields: Any) -> Trial:
     from .experiments import training
 
-    sizes = {"tiny": TINY, "small": {}, "source": SOURCE}[config.size]
-    given = dict(fields)
+    choices: dict[str, dict[str, Any]] = {"tiny": TINY, "small": {}, "source": SOURCE}
+    sizes, given = choices[config.size], dict(fields)
     for name in ("length", "members", "steps", "evaluations"):
         if isinstance(given.get(name), str):
             given[name] = getattr(config, given[name])

@@ -27,9 +27,9 @@ def all_strings(length: int) -> Int[np.ndarray, "strings length"]:
         for inner in product(choices, repeat=length // 2 - 2):
             memory, row = first, [WRITE, SYMBOL + first]
             for instruction, bit in inner:
-                if instruction == WRITE:
-                    memory = bit
-                row += [instruction, SYMBOL + (memory if bit is None else bit)]
+                said = memory if bit is None else bit
+                memory = said if instruction == WRITE else memory
+                row += [instruction, SYMBOL + said]
             rows.append([*row, READ, SYMBOL + memory])
     return np.array(rows)
 

@@ -21,7 +21,7 @@ def register(p_keep: float) -> Semiautomaton:
     The first symbol sets; every other keeps with probability `p_keep`, and both settings share the rest.
     Labels are 0 before the first symbol, then the last setting, 1 or 2.
     """
-    p_keep = check_number("p_keep", p_keep, least=0, most=1)
+    check_number("p_keep", p_keep, least=0, most=1)
     table = np.array([[0, 1, 2], [1, 1, 1], [2, 2, 2]])
     law = np.array([[0, p_keep, p_keep]] + 2 * [[0.5, (1 - p_keep) / 2, (1 - p_keep) / 2]])
     return Semiautomaton(table, 0, law, name="flip-flop", symbols=("keep", "set 1", "set 2"))

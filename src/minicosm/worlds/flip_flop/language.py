@@ -87,8 +87,8 @@ class FlipFlop(eqx.Module):
             given = "neither" if p is None else "both"
             raise ValueError(f"{given} of p and p_ignore is given; one of them must be")
         if p_ignore is not None:
-            p_ignore = check_number("p_ignore", p_ignore, least=0, most=1)
-            p = np.array([(1 - p_ignore) / 2, (1 - p_ignore) / 2, p_ignore])
+            rate = check_number("p_ignore", p_ignore, least=0, most=1)
+            p = np.array([(1 - rate) / 2, (1 - rate) / 2, rate])
         self.p = parameter("p", p, (3,))
         check_distribution("p", self.p, columns=False)
         self.length = int(length)

@@ -53,7 +53,7 @@ def errors(results: Results) -> Table:
 def looks(results: Results) -> Table:
     """What every simulation came to, medians over runs."""
     names = ("error", "error_.9", "error_.98", "entropy", "ideal", "first", "onset", "end", "norm")
-    lines = tuple(
+    lines: tuple[tuple[Cell, ...], ...] = tuple(
         (
             arm,
             readings.simulated(results, arm).members,

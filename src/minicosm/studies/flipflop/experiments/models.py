@@ -49,8 +49,8 @@ def fresh(config: Training, keys: Key[Any, " members"]) -> Any:
     """Untrained models, stacked: matrices N(0, init_std^2), token embeddings N(0, 2/d), positions
     N(0, 1/d)."""
     if config.model == "lstm":
-        shape = LSTMConfig(5, config.hidden)
-        return eqx.filter_vmap(lambda key: LSTM(shape, key=key))(keys)
+        small = LSTMConfig(5, config.hidden)
+        return eqx.filter_vmap(lambda key: LSTM(small, key=key))(keys)
     kinds: dict[str, Any] = {"alibi": "sinusoidal"}
     shape = TransformerConfig(
         5,

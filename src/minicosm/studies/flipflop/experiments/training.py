@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Placement
 from minicosm.training import LabelObjective, fit_ensemble
-from minicosm.worlds import FlipFlop
+from minicosm.worlds import FlipFlop, Mixture
 from minicosm.worlds.arrays import AnyArray
 
 from ..experiment_trials import Training
@@ -109,9 +109,8 @@ def strings(config: Training, name: str) -> Int[np.ndarray, "n T"]:
     count = getattr(config, name)
     words = (name, config.length, config.law if name == "inside" else "")
     key = jax.random.fold_in(jax.random.key(BASE + 1), zlib.crc32(repr(words).encode()))
-    if name == "inside":
-        world = law(config)
-    else:
+    world: FlipFlop | Mixture = law(config)
+    if name != "inside":
         world = FlipFlop(config.length, p_ignore=SPARSE if name == "sparse" else DENSE)
     return np.asarray(_drawn(world, jax.random.split(key, count), config.length))
 

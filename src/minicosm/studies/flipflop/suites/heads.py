@@ -20,7 +20,8 @@ def run(config: Exact, progress: Progress) -> TrialResult:
         if i % 50 == 0:
             progress(i, config.heads, "heads")
         _soft(ledger, rng)
-        head = PositionHead(*rng.normal(size=(2, 3, 4)), rng.normal(size=(3, 3)), 5.0)
+        W_Q, W_K = rng.normal(size=(2, 3, 4))
+        head = PositionHead(W_Q, W_K, rng.normal(size=(3, 3)), 5.0)
         ledger.add(theory.proposition_5(head))
     for i in range(max(1, config.heads * 2 // 5)):
         if i % 50 == 0:
