@@ -37,11 +37,16 @@ def test_the_penalty_joins_the_loss_and_a_weight_of_zero_changes_nothing():
     config = TransformerConfig(5, width=8, heads=2, causal=True, max_length=8, tied=False)
     model = Transformer(config, key=jax.random.key(0))
     options = {"length": 8, "batch": 4, "at": world.instructions}
-    plain, _ = LabelObjective(world, **options)(model, jax.random.key(1), 0)
+
+    @jax.jit
+    def losses(weight):
+        plain, _ = LabelObjective(world, **options)(model, jax.random.key(1), 0)
+        objective = LabelObjective(world, penalty=AttentionPenalty(weight), **options)
+        return plain, *objective(model, jax.random.key(1), 0)
+
     found = {}
     for weight in (0.0, 0.5):
-        objective = LabelObjective(world, penalty=AttentionPenalty(weight), **options)
-        loss, metrics = objective(model, jax.random.key(1), 0)
+        plain, loss, metrics = losses(weight)
         found[weight] = float(loss)
     assert found[0.0] == pytest.approx(float(plain), rel=1e-5)
     assert found[0.5] == pytest.approx(found[0.0] + 0.5 * float(metrics["penalty"]), rel=1e-5)

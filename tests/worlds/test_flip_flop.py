@@ -61,7 +61,7 @@ def test_the_support_has_2_times_5_to_the_pairs_less_two_strings():
         assert len({tuple(tokens) for tokens, _ in every}) == 2 * 5 ** (length // 2 - 2)
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(world=worlds())
 def test_probabilities_next_laws_and_losses_are_those_of_the_enumeration(world):
     every = list(strings(world.length, world.symbols, world.select))

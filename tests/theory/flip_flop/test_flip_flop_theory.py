@@ -74,7 +74,7 @@ def test_the_n_gram_numbers():
 
 @pytest.mark.parametrize("theorem", [proposition_3, proposition_3_linear, recurrent_memory])
 def test_networks_say_every_read(theorem):
-    for length in (8, 10):
+    for length in (8,):
         made = theorem(FlipFlop(length, p_ignore=0.5))
         for precise in (True, False):
             found = made.certify(strings=all_strings(length), precise=precise)
