@@ -172,6 +172,17 @@ def test_samples_are_of_the_language_and_have_its_rates():
 
 
 @pytest.mark.parametrize(
+    "p", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.7, 0.3, 0), (0.7, 0, 0.3), (0, 0.7, 0.3)]
+)
+def test_what_has_probability_zero_is_not_drawn(p):
+    world = FlipFlop(2000, p)
+    inner = np.asarray(world.sample(jax.random.key(0)).tokens)[2:-2:2]
+    found = np.bincount(inner, minlength=3) / len(inner)
+    assert (found[np.array(p) == 0] == 0).all()
+    np.testing.assert_allclose(found, p, atol=0.06)
+
+
+@pytest.mark.parametrize(
     ("text", "valid"),
     [
         ("w0i1i0r0", True), ("w0i1w1r1", True), ("w0i1w1r0", False), ("i0r0", False),

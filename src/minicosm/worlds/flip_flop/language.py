@@ -137,8 +137,11 @@ class FlipFlop(eqx.Module):
             raise ValueError(f"length is {length}; this world has strings of {self.length} tokens")
         first, second = jax.random.split(check_key(key))
         shape = (self.pairs,)
-        logs = jnp.log(jnp.asarray(self.p))
-        drawn = jax.random.categorical(first, logs, shape=shape)
+        w, r, i = jnp.asarray(self.p)
+        # One uniform number a pair; what has probability zero is not drawn, however sums are rounded.
+        until_w, until_r = jnp.where(r + i == 0, 2, w), jnp.where(i == 0, 2, w + r)
+        uniform = jax.random.uniform(first, shape)
+        drawn = (uniform >= until_w).astype(jnp.int32) + (uniform >= until_r)
         place = jnp.arange(self.pairs)
         instructions = jnp.where(
             place == 0, WRITE, jnp.where(place == self.pairs - 1, READ, drawn)
