@@ -16,6 +16,7 @@ SHOWN = {
     "hugging_face": "[[",
     "ising_block_dynamics": "blocks of 5: Poincaré constant   1.00, 1 steps",
     "dyck_transformer": "Theorem 2.2.1, sufficiency holds",
+    "nce_landscape": "gradient descent: 39",
 }
 
 

@@ -60,7 +60,7 @@ class Contrast(eqx.Module):
             world.grid(2)  # which says if there is none
 
     def _answer(self, what: str, tau: np.ndarray) -> np.ndarray:
-        return answers(self, what, tau[None])[0]
+        return np.asarray(answers(self, what, tau[None])[0])
 
     def _check(self, tau: Any) -> np.ndarray:
         return np.asarray(check_reals("tau", tau, (self.world.parameters + 1,)), np.float64)

@@ -103,7 +103,6 @@ def proposition_8(results: Results) -> Outcome:
     criterion=r"At every $R$ the share of the bound is at most $1 + 10^{-9}$.",
     trials=landscape,
     kind="lemma",
-    figure=scaling_figure,
 )
 def lemma_46(results: Results) -> Outcome:
     shares = ordered(rows(results, "Lemma 46"), "share")
@@ -282,7 +281,6 @@ claim(
         corrected_by="nce/lemma-49",
     ),
     kind="lemma",
-    figure=scaling_figure,
 )
 
 

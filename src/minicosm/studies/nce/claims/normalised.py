@@ -212,7 +212,6 @@ def step_sizes(results: Results) -> Outcome:
     ),
     trials=precision,
     kind="experiment",
-    figure=sweep_figure,
 )
 def scale_free(results: Results) -> Outcome:
     dead, single = rows(results, "dead gradients"), rows(results, "float32")

@@ -73,7 +73,6 @@ def theorem_17(results: Results) -> Outcome:
     ),
     trials=steps,
     uses=("nce/theorem-18-inequality", "nce/lemma-47", "nce/lemma-48"),
-    figure=steps_figure,
 )
 def theorem_18(results: Results) -> Outcome:
     return _exponential(results, "Theorem 18", low=1)

@@ -1,5 +1,6 @@
 """Many runs as one ensemble: each has its own step size, method and schedule among its parameters."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -8,6 +9,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from minicosm.training import contrastive_loss
+from minicosm.training.contrastive import KINDS
 from minicosm.training.schedules import normalised
 
 
@@ -23,18 +26,26 @@ class Rated(eqx.Module):
 
 
 class RatedLoss(eqx.Module):
-    """A loss of the model."""
+    """NCE or eNCE, as each run has it, of the log-ratios of data and noise, `ratios(model, key)`."""
 
-    loss: Any
+    ratios: Any
+    exponential: Float[Array, "*members"]
+    """1 for eNCE, 0 for NCE."""
+    clip: float | None = eqx.field(static=True)
+
+    def of(self, data: Array, noise: Array) -> Array:
+        nce, other = (contrastive_loss(data, noise, kind, self.clip) for kind in KINDS)
+        return jnp.where(self.exponential > 0, other, nce)
 
     def __call__(self, params: Rated, key: PRNGKeyArray, step: Array) -> Any:
-        return self.loss(params.model, key, step)
+        return self.of(*self.ratios(params.model, key)), {}
 
 
 class Count(NamedTuple):
     done: Array
 
 
+@cache
 def own_rate(steps: int) -> optax.GradientTransformation:
     """`-η g` or `-η g/|g|`, as each run has it."""
 

@@ -10,76 +10,71 @@ import numpy as np
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.training import SampledContrast, fit_ensemble
+from minicosm.training.contrastive import KINDS
 from minicosm.worlds import DiagonalGaussian, ExponentialFamily, GaussianMean
 
 from ..trials import FIRST, METHODS, SCHEDULES, Sampled
 from .rated import Rated, RatedLoss, own_rate
 
-KINDS = ("nce", "exponential")
 MEAN = 16.0  # of the data in one dimension
 
 
 def run(config: Sampled, progress: Progress) -> TrialResult:
-    """Arrays are [loss, method, schedule, step size, seed], curves of chosen runs also [update]."""
-    shape = (len(METHODS), len(SCHEDULES), len(config.rates), config.seeds)
-    found = []
-    for done, kind in enumerate(KINDS):
-        progress(done, len(KINDS), f"{kind}, {config.dimension}-d")
-        with jax.enable_x64(True):
-            found.append(_runs(config, kind, shape))
-    best, last, fresh, domain = (np.stack(each) for each in zip(*found, strict=True))
+    """Arrays are [loss, method, schedule, step size, seed]; curves of the runs with the least loss on fresh
+    samples, as the source chooses them, are [loss, method, schedule, seed, update]."""
+    with jax.enable_x64(True):
+        best, last, fresh, outside = _runs(config, progress)
     chosen = np.where(np.isnan(fresh), np.inf, fresh).argmin(axis=3)
     curves = np.take_along_axis(best, chosen[:, :, :, None, :, None], axis=3)[:, :, :, 0]
-    # the source's selection is by fresh loss; beside it every step size as a mean over seeds
     return TrialResult(
         {"rates": list(config.rates), "seeds": config.seeds},
         {
             "best": best[..., -1],
             "last": last,
             "fresh": fresh,
-            "outside": domain,
+            "outside": outside,
             "chosen": chosen,
             "chosen_curves": curves.astype(np.float32),
-            "mean_curves": best.mean(axis=4).astype(np.float32),
         },
     )
 
 
 def _world(config: Sampled, key: Any) -> ExponentialFamily:
-    return (
-        GaussianMean(MEAN)
-        if config.dimension == 1
-        else DiagonalGaussian.random(key, config.dimension)
-    )
+    if config.dimension == 1:
+        return GaussianMean(MEAN)
+    return DiagonalGaussian.random(key, config.dimension)
 
 
-def _runs(config: Sampled, kind: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+def _runs(config: Sampled, progress: Progress) -> tuple[np.ndarray, ...]:
     """Running minimum of the distance after every update, last distance, loss on fresh samples, and whether a
     run ever left the domain of the exponential loss."""
     root = jax.random.key(FIRST + config.seed)
     keys = [jax.random.fold_in(root, config.stream * 10**6 + i) for i in range(config.seeds)]
     worlds = [_world(config, jax.random.fold_in(key, 1)) for key in keys]
-    runs = list(product(METHODS, SCHEDULES, config.rates, range(config.seeds)))
+    parts = (KINDS, METHODS, SCHEDULES, config.rates, range(config.seeds))
+    runs, shape = list(product(*parts)), tuple(len(part) for part in parts)
     each = np.array([seed for *_, seed in runs])
     world = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves))[each], *worlds)
-    loss = SampledContrast(world, kind, config.batch, config.clip, config.clip_gradient)
     params = Rated(
         world.noise,
-        jnp.array([rate for _, _, rate, _ in runs]),
-        jnp.array([float(method == "ngd") for method, *_ in runs]),
-        jnp.array([float(schedule == "decay") for _, schedule, *_ in runs]),
+        jnp.array([rate for _, _, _, rate, _ in runs]),
+        jnp.array([float(method == "ngd") for _, method, *_ in runs]),
+        jnp.array([float(schedule == "decay") for _, _, schedule, *_ in runs]),
     )
-    member_keys = jax.random.wrap_key_data(
-        jnp.stack([jax.random.key_data(keys[seed]) for seed in each])
-    )
+    kinds = jnp.array([float(kind == "exponential") for kind, *_ in runs])
+    loss = RatedLoss(SampledRatios(SampledContrast(world, batch=config.batch)), kinds, config.clip)
 
     def watch(params: Rated, done: int) -> dict[str, np.ndarray]:
+        progress(done, config.updates, f"{config.dimension} dimensions, {len(runs)} runs")
         away = np.asarray(params.model) - np.asarray(world.truth)
         outside = np.asarray(_outside(world, params.model))
         return {"away": np.linalg.norm(away, axis=1), "outside": outside}
 
+    member_keys = jax.random.wrap_key_data(
+        jnp.stack([jax.random.key_data(keys[seed]) for seed in each])
+    )
     params, history = fit_ensemble(
-        RatedLoss(loss),
+        loss,
         params,
         own_rate(config.updates),
         config.updates,
@@ -90,23 +85,44 @@ def _runs(config: Sampled, kind: Any, shape: tuple[int, ...]) -> tuple[np.ndarra
     )
     start = np.linalg.norm(np.asarray(world.noise - world.truth), axis=1)
     away = np.concatenate([start[None], history["away"]])
-    best = np.fmin.accumulate(away).T.reshape(*shape, -1)
-    fresh = _fresh(
-        loss, params.model, jax.vmap(lambda key: jax.random.fold_in(key, 2))(member_keys)
-    )
+    best = np.fmin.accumulate(away).T
+    taus = np.asarray(params.model).reshape(*shape, -1)
+    fresh = [_fresh(config, worlds[i], keys[i], taus[..., i, :]) for i in range(config.seeds)]
     return (
-        best,
+        best.reshape(*shape, -1),
         away[-1].reshape(shape),
-        np.asarray(fresh).reshape(shape),
+        np.stack(fresh, axis=-1),
         history["outside"].any(axis=0).reshape(shape),
     )
 
 
+class SampledRatios(eqx.Module):
+    """The log-ratios of an objective."""
+
+    objective: SampledContrast
+
+    def __call__(self, tau: Any, key: Any) -> Any:
+        return self.objective.ratios(tau, key)
+
+
 @eqx.filter_jit
-def _fresh(loss: SampledContrast, tau: Any, keys: Any) -> Any:
-    """The loss on samples that no run has seen, with nothing clipped."""
-    bare = SampledContrast(loss.world, loss.kind, loss.batch, None)
-    return eqx.filter_vmap(lambda loss, tau, key: loss(tau, key)[0])(bare, tau, keys)
+def _samples(objective: SampledContrast, key: Any) -> Any:
+    return objective.samples(key)
+
+
+def _fresh(config: Sampled, world: ExponentialFamily, key: Any, taus: np.ndarray) -> np.ndarray:
+    """Both losses, first axis, on samples of one seed that no run has seen, with nothing limited."""
+    objective = SampledContrast(world, batch=config.batch)
+    samples = map(np.asarray, _samples(objective, jax.random.fold_in(key, 2)))
+    away = taus - np.asarray(world.noise)
+    z = [
+        sign * (away[..., :-1] @ T.T - away[..., -1:])
+        for T, sign in zip(samples, (-1, 1), strict=True)
+    ]
+    with np.errstate(over="ignore"):
+        nce = sum(np.logaddexp(0, side[0]).mean(axis=-1) for side in z) / 2
+        exponential = sum(np.exp(side[1] / 2).mean(axis=-1) for side in z) / 2
+    return np.stack([nce, exponential])
 
 
 @eqx.filter_jit

@@ -36,7 +36,7 @@ def map_figure(results: Results) -> "Figure":
             *(truth[:, None] + radius * np.stack([np.cos(angle), np.sin(angle)])), color="w", lw=1.4
         )
     ax.plot(*found["map_ngd"].T, color=PALETTE[2], lw=1.8, label="NGD, 1000 steps of 0.1")
-    ax.plot(*found["map_gd"].T, color=PALETTE[1], lw=2.2, label="GD, 10 000 standard steps")
+    ax.plot(*found["map_gd"].T, color=PALETTE[1], lw=2.2, label="GD, 2000 standard steps")
     ax.plot(*truth, "*", ms=11, color="w", mec="k", mew=0.6, label="data, $\\tau_*$")
     ax.plot(0, LOG_ROOT, "o", ms=6, color="w", mec="k", mew=0.6, label="noise, $\\tau_q$")
     ax.grid(False)

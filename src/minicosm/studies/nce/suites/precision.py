@@ -12,7 +12,7 @@ from ..trials import METHODS, Precision
 KINDS = ("nce", "exponential")
 PRECISIONS = ("float64", "float32")
 NODES = 2401  # the poles of the integrand are π/R from the line
-POINTS = 100  # of a path at which directions are compared
+POINTS = 50  # of a path at which directions are compared
 STEP = 0.05  # of the runs whose precisions are compared: 2000 steps end before the data
 
 
