@@ -156,6 +156,10 @@ def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monke
         (["sample", "complete-dyck", "--length", "7", "--out", "c.npz"], "it must be even"),
         (["sample", "ising", "--spins", "40", "--out", "c.npz"], "at most 16384 are written out"),
         (
+            ["sample", "automaton", "--family", "symmetric", "--size", "9", "--out", "c.npz"],
+            "n is 9; it must be at most 7",
+        ),
+        (
             ["audit", "--profile", "smoke"],
             "check them first, by minicosm check with --profile smoke",
         ),
@@ -343,6 +347,7 @@ def test_report_prints_where_the_book_is(run, tmp_path):
         ["sample", "complete-dyck"],
         ["sample", "ising"],
         ["sample", "fertility"],
+        ["sample", "automaton"],
         ["reproduce"],
         ["keep"],
     ],
@@ -410,6 +415,19 @@ def test_worlds_of_brackets_and_of_pairs_have_their_columns(run, tmp_path, world
     path = tmp_path / "corpus.parquet"
     assert run("sample", world, "--count", "3", "--out", str(path))[0] == 0
     assert column in pq.read_table(path).column_names
+
+
+def test_sampled_states_are_those_of_the_table_in_the_metadata(run, tmp_path):
+    path = tmp_path / "corpus.parquet"
+    words = ["--family", "gridworld", "--size", "5", "--length", "9", "--count", "6"]
+    assert run("sample", "automaton", *words, "--out", str(path))[0] == 0
+    table = pq.read_table(path)
+    tokens, states = (np.array(table[name].to_pylist()) for name in ("tokens", "states"))
+    parameters = json.loads(table.schema.metadata[b"minicosm"])["parameters"]
+    delta, now = np.array(parameters["delta"]), np.full(6, parameters["start"])
+    for t in range(9):
+        now = delta[tokens[:, t], now]
+        np.testing.assert_array_equal(states[:, t], now)
 
 
 def test_an_impossible_world_is_a_sentence(run, tmp_path):

@@ -1,5 +1,5 @@
-"""The command line: `minicosm tour | list | show | check | audit | report | sample | reproduce | keep |
-completion`.
+"""The command line: `minicosm tour | explore | list | show | check | audit | report | sample | reproduce |
+keep | completion`.
 
 Exit code 0: all requested claims came out as registered; 1: one did not, or an audit found something;
 2: bad input; 3: a trial, a check or a figure raised, an error of the program; 130: interrupted.
@@ -22,6 +22,7 @@ from minicosm import __version__
 from minicosm.arguments import Json, Profile, Studies
 from minicosm.compiling import prepare
 from minicosm.corpora import Sample, require_seed
+from minicosm.explorer.command import Explore
 from minicosm.lab.claims import LabError
 from minicosm.lab.executors import ExecutorName
 from minicosm.publishing import Keep, Report, Reproduce, Tour
@@ -213,6 +214,7 @@ complete -o default -F _minicosm minicosm"""
 
 Command = (
     Annotated[Tour, subcommand("tour")]
+    | Annotated[Explore, subcommand("explore")]
     | Annotated[List, subcommand("list")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Check, subcommand("check")]
@@ -227,6 +229,7 @@ Command = (
 EXAMPLES = {
     "": "minicosm check --profile smoke && minicosm report --profile smoke --open",
     "tour": "minicosm tour --open",
+    "explore": "minicosm explore --port 8000",
     "list": "minicosm list tuning",
     "show": "minicosm show tuning/theorem-3.3",
     "check": "minicosm check hot_worlds.py --profile smoke --set worlds=3 --set length=32\n"
@@ -243,6 +246,7 @@ EXAMPLES = {
     "sample complete-dyck": "minicosm sample complete-dyck --length 32 --out balanced.parquet",
     "sample ising": "minicosm sample ising --spins 8 --coupling 0.3 --out spins.npz",
     "sample fertility": "minicosm sample fertility --swap 0.2 --out pairs.jsonl",
+    "sample automaton": "minicosm sample automaton --family dihedral --size 4 --out car.parquet",
     "sample memory-hmm": "minicosm sample memory-hmm --hidden 4 --memory 3 --cells 2 "
     "--out corpus.jsonl",
 }

@@ -63,7 +63,8 @@ class Corpus(ABC):
         if not hasattr(world, question):
             raise LabError(f"laws is {self.laws}; a {self.kind} world has no `{question}`.")
         settings = {name: value for name, value in asdict(self).items() if name != "out"}
-        parameters: Any = world.parameters() if isinstance(self, RandomHMM) else {}
+        told = isinstance(self, RandomHMM | SampleAutomaton)
+        parameters: Any = world.parameters() if told else {}
         metadata = {
             "world": self.kind,
             **settings,
@@ -208,6 +209,35 @@ class SampleFertility(Corpus):
         )
 
 
+@dataclass(kw_only=True)
+class SampleAutomaton(Corpus):
+    """Sample what an automaton reads, and the states it goes through, into a file: `tokens`, `states`.
+
+    The file's metadata has the table `delta[symbol][state]` and the start state.
+    """
+
+    family: Annotated[
+        Literal[
+            "cyclic", "memory", "gridworld", "dihedral", "symmetric", "alternating", "quaternion", "dyck",
+            "abab",
+        ],
+        arg(help="Which automaton of the library."),
+    ] = "dihedral"  # fmt: skip
+    size: Annotated[
+        int, arg(help="n of C_n, Grid_n, D_2n, S_n or A_n, states of a memory, depth of brackets.")
+    ] = 4
+    length: Annotated[int, arg(help="Symbols per sequence.")] = 64
+
+    def make(self, key: Any) -> Any:
+        from minicosm.worlds import automata
+
+        if self.family in ("quaternion", "abab"):
+            return getattr(automata, self.family)()
+        if self.family == "dyck":
+            return automata.dyck(2, self.size)
+        return getattr(automata, self.family)(self.size)
+
+
 KINDS: dict[type, str] = {
     SampleHMM: "hmm",
     SampleMemoryHMM: "memory-hmm",
@@ -215,6 +245,7 @@ KINDS: dict[type, str] = {
     SampleCompleteDyck: "complete-dyck",
     SampleIsing: "ising",
     SampleFertility: "fertility",
+    SampleAutomaton: "automaton",
 }
 
 
@@ -229,6 +260,7 @@ class Sample:
         | Annotated[SampleCompleteDyck, subcommand("complete-dyck", prefix_name=False)]
         | Annotated[SampleIsing, subcommand("ising", prefix_name=False)]
         | Annotated[SampleFertility, subcommand("fertility", prefix_name=False)]
+        | Annotated[SampleAutomaton, subcommand("automaton", prefix_name=False)]
     )
 
     def run(self) -> int:

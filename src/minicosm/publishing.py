@@ -143,4 +143,5 @@ class Keep:
 
         for study, size in keep(select(STUDIES, self.names), self.profile, Store(home())).items():
             print(f"{FOLDER / study}: {size / 1e6:.2f} MB")
+        print("python docs/tables.py writes the tables of the pages anew.")
         return 0

@@ -51,7 +51,7 @@ def test_the_right_labels_are_all_right():
         (lambda: SoftPrompt(np.ones(3)), "parameters has shape (3,)"),
         (lambda: SoftPrompt(np.ones((1, 3)), squash="no"), "squash"),
         (lambda: AttentionHead(np.ones(2), np.ones((3, 4)), np.eye(4), np.ones(4)), "key has"),
-        (lambda: Classifier(None), "head is a NoneType"),
+        (lambda: Classifier(None), "head is None"),
         (lambda: Classifier(LinearHead(np.ones(4)), placeholder="no"), "placeholder is 'no'"),
         (lambda: HEAD.scores(None, [0, 1]), "model is NoneType; it must have embed, predict"),
         (lambda: HEAD.scores(WORLD, np.array([0, 9])), "token 9 at index 1"),

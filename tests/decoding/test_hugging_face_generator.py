@@ -14,12 +14,17 @@ from minicosm.decoding import (
     Ancestral,
     Backtracking,
     BlockBestOfN,
+    FunctionVerifier,
     HuggingFaceGenerator,
     ProbeVerifier,
+    RandomVerifier,
     Rejection,
+    Thresholded,
     generate,
+    hugging_face,
     sample,
 )
+from minicosm.decoding.hugging_face import HuggingFaceMemory
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -57,6 +62,16 @@ def whole(model, string):
     return torch.log_softmax(answer.logits[0, -1], -1).numpy(), answer.hidden_states
 
 
+def laws_of(generator, tokens, sizes, asked=None):
+    """Laws of a batch of strings; if `asked`, by `law_when` with all rows running, and which are ready."""
+    hidden = np.zeros((*tokens.shape[:1], tokens.shape[1] + 1, generator.width), np.float32)
+    memory = HuggingFaceMemory(jnp.asarray(tokens), jnp.asarray(hidden))
+    if asked is None:
+        return np.asarray(jax.vmap(generator.law)(memory, jnp.asarray(sizes))), None
+    given = (memory, jnp.asarray(sizes), jnp.asarray(asked), jnp.ones(len(tokens), bool))
+    return tuple(np.asarray(part) for part in jax.vmap(generator.law_when)(*given))
+
+
 def test_rows_that_grow_and_shrink_have_the_laws_of_their_strings(model):
     generator = HuggingFaceGenerator(model, layer=1)
     draw = np.random.default_rng(0)
@@ -66,7 +81,8 @@ def test_rows_that_grow_and_shrink_have_the_laws_of_their_strings(model):
         for row, string in zip(tokens, strings, strict=True):
             row[: len(string)] = string
         sizes = np.array([len(string) for string in strings])
-        laws, states = generator._laws(tokens, sizes), generator._last_states(tokens, sizes)
+        laws = laws_of(generator, tokens, sizes)[0]
+        states = np.asarray(jax.vmap(generator._state)(jnp.asarray(tokens), jnp.asarray(sizes)))
         assert generator.error is None
         for law, state, string in zip(laws, states, strings, strict=True):
             exact, hidden = whole(model, string)
@@ -80,25 +96,73 @@ def test_rows_that_grow_and_shrink_have_the_laws_of_their_strings(model):
                 string += draw.integers(0, VOCAB, draw.integers(1, 4)).tolist()
             else:
                 string[-1] = int(draw.integers(0, VOCAB))
-    (batch,) = generator._read.values()
-    assert batch._kept[0][0].shape[2] <= 48  # twice the longest string, however often it changed
 
 
 def test_the_model_is_run_for_laws_that_are_asked_for_and_not_known(model):
     generator = HuggingFaceGenerator(model)
     tokens, sizes = np.array([[1, 2, 0], [2, 1, 0]], np.int32), np.array([2, 2])
-    asked = generator._laws(tokens, sizes, np.array([True, False]))
+    np.testing.assert_allclose(
+        laws_of(generator, tokens[:1], sizes[:1])[0][0], whole(model, [1, 2])[0], atol=2e-5
+    )
     assert generator.passes == 1
-    np.testing.assert_allclose(asked[0], whole(model, [1, 2])[0], atol=2e-5)
-    np.testing.assert_allclose(asked[1], -np.log(VOCAB), rtol=1e-6)
-    shorter = generator._laws(
-        tokens, sizes - 1
-    )  # two rows whose laws after one token are not known
-    assert generator.passes == 2
+    laws_of(generator, tokens, sizes)
+    assert generator.passes == 2  # another batch
+    shorter = laws_of(generator, tokens, sizes - 1)[0]  # after one token they are not known
+    assert generator.passes == 3
     np.testing.assert_allclose(shorter[1], whole(model, [2])[0], atol=2e-5)
-    generator._laws(tokens, sizes, np.array([False, False]))
-    np.testing.assert_array_equal(generator._laws(tokens, sizes - 1), shorter)
-    assert generator.passes == 2
+    np.testing.assert_array_equal(laws_of(generator, tokens, sizes - 1)[0], shorter)
+    laws_of(generator, tokens, sizes, [False, False])
+    assert generator.passes == 3
+
+
+def test_rows_wait_until_most_of_them_need_the_model(model):
+    generator = HuggingFaceGenerator(model)
+    draw = np.random.default_rng(1)
+    tokens, sizes = draw.integers(0, VOCAB, (8, 5)).astype(np.int32), np.arange(8) % 4 + 1
+    some = np.arange(8) < 4
+    laws, ready = laws_of(generator, tokens, sizes, some)
+    assert generator.passes == 0
+    np.testing.assert_array_equal(ready, ~some)  # who asks for nothing has nothing to wait for
+    np.testing.assert_allclose(laws, -np.log(VOCAB), rtol=1e-6)
+    laws, ready = laws_of(generator, tokens, sizes, np.arange(8) < 6)
+    assert generator.passes > 0 and ready.all()
+    for law, string, size in zip(laws[:6], tokens, sizes, strict=False):
+        np.testing.assert_allclose(law, whole(model, string[:size])[0], atol=2e-5)
+    passes = generator.passes
+    known, ready = laws_of(generator, tokens, sizes, some)
+    assert generator.passes == passes and ready.all()
+    np.testing.assert_array_equal(known[:4], laws[:4])
+    alone = laws_of(generator, tokens[6:7], sizes[6:7], [True])
+    assert alone[1].all() and generator.passes == passes + 1
+
+
+def test_laws_that_there_is_no_room_for_are_computed_again(model, monkeypatch):
+    monkeypatch.setattr(
+        hugging_face, "KEPT_BYTES", 2 * 4 * VOCAB * 2
+    )  # two laws of each of two rows
+    generator = HuggingFaceGenerator(model, start=1)
+    tokens = np.array([[2, 1, 0, 2], [1, 1, 2, 0]], np.int32)
+    for n in (4, 3, 2, 1, 0, 1, 2, 3, 4, 2, 4):
+        laws = laws_of(generator, tokens, np.full(2, n))[0]
+        for law, string in zip(laws, tokens, strict=True):
+            np.testing.assert_allclose(law, whole(model, (1, *string[:n]))[0], atol=2e-5)
+
+
+def test_fewer_rows_keep_what_was_read(model):
+    generator = HuggingFaceGenerator(model, layer=1)
+    tokens = np.random.default_rng(2).integers(0, VOCAB, (6, 7)).astype(np.int32)
+    sizes = np.array([3, 5, 7, 2, 6, 4])
+    laws = laws_of(generator, tokens, sizes)[0]
+    left, passes = np.array([4, 1, 2]), generator.passes
+    generator.keep_rows(left, of=6)
+    np.testing.assert_array_equal(laws_of(generator, tokens[left], sizes[left])[0], laws[left])
+    assert generator.passes == passes
+    sizes = np.minimum(sizes[left] + 1, 7)
+    for law, string, size in zip(
+        laws_of(generator, tokens[left], sizes)[0], tokens[left], sizes, strict=True
+    ):
+        np.testing.assert_allclose(law, whole(model, string[:size])[0], atol=2e-5)
+    assert generator.passes == passes + 1
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +197,54 @@ def test_same_key_same_strings_same_counters_as_the_compiled_engine(model, table
     for name, value in vars(compiled).items():
         if value is not None:
             np.testing.assert_allclose(getattr(mine, name), value, rtol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("threshold", [None, 0.5])
+def test_waiting_changes_nothing(model, table, threshold):
+    """Many rows, of which few are left in the end: strings, counters and the strings that a verifier is asked
+    about are those of the compiled engine."""
+    numbers = np.random.default_rng(4).uniform(0.3, 1, NODES)
+    traces, asked = [], []
+    for generator in (HuggingFaceGenerator(model, start=1), Tables(table)):
+        seen = set()
+
+        def score(tokens, seen=seen):
+            seen.add(tuple(tokens.tolist()))
+            return float(numbers[node(tokens)])
+
+        verifier = FunctionVerifier(score)
+        if threshold is not None:
+            verifier = Thresholded(verifier, threshold)
+        sampler = VGB(output="first_leaf", proposals="repeat", redraws=20)
+        budget = {"length": LENGTH, "count": 80, "end": END, "chunk": 48, "segment": 16}
+        traces.append(generate(generator, sampler, key=KEY, verifier=verifier, **budget))
+        asked.append(seen)
+    for name, value in vars(traces[1]).items():
+        if value is not None:
+            np.testing.assert_allclose(getattr(traces[0], name), value, rtol=1e-5, err_msg=name)
+    assert asked[0] == asked[1] and len(asked[0]) > 10
+
+
+def test_scores_by_chance_do_not_depend_on_waiting(model, table):
+    """They depend on how many tokens a row has read: steps that are made again must not count."""
+    sampler = VGB(output="first_leaf", proposals="repeat")
+    budget = {"length": LENGTH, "count": 16, "end": END, "key": KEY}
+    verifier = RandomVerifier(jax.random.key(8))
+    mine = generate(HuggingFaceGenerator(model, start=1), sampler, verifier=verifier, **budget)
+    compiled = generate(Tables(table), sampler, verifier=verifier, **budget)
+    np.testing.assert_array_equal(mine.tokens, compiled.tokens)
+    np.testing.assert_array_equal(mine.verifier_calls, compiled.verifier_calls)
+
+
+def test_other_devices_are_called_by_pure_callback(model, monkeypatch):
+    """There is none here: the call that works on all of them gives the same strings."""
+    settings = {"key": KEY, "length": 6, "prompts": [[1], [2, 0]], "verifier": lambda tokens: 0.7}
+    sampler = VGB(output="first_leaf", proposals="repeat")
+    here = generate(HuggingFaceGenerator(model), sampler, **settings)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    there = generate(HuggingFaceGenerator(model), sampler, **settings)
+    np.testing.assert_array_equal(here.tokens, there.tokens)
+    np.testing.assert_array_equal(here.calls, there.calls)
 
 
 @pytest.mark.long

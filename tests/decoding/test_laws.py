@@ -34,7 +34,7 @@ from minicosm.decoding import (
     engine,
     sample,
 )
-from minicosm.decoding.truncation import truncate
+from minicosm.decoding.truncation import choose, truncate
 
 FEW = 1024
 WORLD = PrefixWorld(28)
@@ -118,7 +118,8 @@ def referee_truncation(laws, temperature, top_k, top_p):
 
 
 @pytest.mark.parametrize(
-    "temperature, top_k, top_p", [(1, None, 1), (0.7, None, 0.8), (2, 5, 0.9), (0, None, 1)]
+    "temperature, top_k, top_p",
+    [(1, None, 1), (0.7, None, 1), (0.7, None, 0.8), (2, 5, 0.9), (0, None, 1)],
 )
 def test_truncation_of_large_vocabularies(temperature, top_k, top_p):
     """Those are sorted, and not even that where all is kept; with ties."""
@@ -127,6 +128,25 @@ def test_truncation_of_large_vocabularies(temperature, top_k, top_p):
     mine = jnp.exp(truncate(jnp.log(law / law.sum()), jax.tree.map(jnp.asarray, settings)))
     (exact,) = referee_truncation(law[None] / law.sum(), temperature, top_k, top_p)
     np.testing.assert_allclose(mine, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 64, 65, 100, 513, 1024])
+def test_draws_are_where_the_sum_of_the_weights_before_them_says(size):
+    """Against sums in float64; also of weights that are mostly zero, and of the largest numbers below 1."""
+    draw = np.random.default_rng(size)
+    weights = draw.exponential(size=(300, size)) ** 3
+    weights *= draw.random((300, size)) < draw.choice([0.02, 0.5, 1], (300, 1))
+    weights[np.arange(300), draw.integers(0, size, 300)] += 1e-3
+    weights = weights.astype(np.float32)
+    numbers = draw.random(300).astype(np.float32)
+    numbers[:50], numbers[50:60] = np.nextafter(np.float32(1), np.float32(0)), 0
+    numbers[:25] -= np.float32(2**-24)  # as large as JAX draws them
+    indices = np.asarray(jax.vmap(choose)(jnp.asarray(numbers), jnp.asarray(weights)))
+    mass = np.cumsum(weights.astype(float), 1)
+    share = mass[np.arange(300), indices] / mass[:, -1]
+    own = weights[np.arange(300), indices] / mass[:, -1]
+    assert (own > 0).all()
+    assert (share >= numbers - 1e-5).all() and (share - own <= numbers + 1e-5).all()
 
 
 @pytest.mark.parametrize("temperature, top_p", [(1.0, 1.0), (0.6, 0.9), (0.0, 1.0), (1.0, 0.0)])

@@ -12,7 +12,8 @@ from hostile import Call
 HERE = Path(__file__).parent
 PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
-    "theory.dyck", "theory.guided", "theory.parallel", "theory.nce", "lab",
+    "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata",
+    "theory.nce", "theory.identifiability", "theory.topics", "lab",
 )  # fmt: skip
 
 

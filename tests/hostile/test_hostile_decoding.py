@@ -23,7 +23,11 @@ from hostile import (
 from minicosm import decoding
 from minicosm.decoding import refinement
 from minicosm.models import (
+    LSTM,
     CachedTransformer,
+    LSTMConfig,
+    LSTMGenerator,
+    Placement,
     Transformer,
     TransformerConfig,
     Translator,
@@ -48,6 +52,8 @@ TABLE = COIN.value_verifier()
 READER = TransformerConfig(3, layers=1, heads=1, width=2, max_length=6, causal=True, extra_inputs=1)
 CAUSAL = jax.jit(lambda key: Transformer(READER, key=key))(KEY)
 CACHED = CachedTransformer(CAUSAL, 3, (1,))
+LSTM_CONFIG = LSTMConfig(3, hidden=2, extra_inputs=1)
+RECURRENT = LSTMGenerator(jax.jit(lambda key: LSTM(LSTM_CONFIG, key=key))(KEY), 3)
 FEW = decoding.Draw(top_k=2)
 TRUNCATED = decoding.Truncated(HIDDEN, FEW)
 LAW = np.log([0.5, 0.3, 0.2])
@@ -247,11 +253,16 @@ def verifier(judge, source=None, held=()):
 
     memory = later(read)
     unseen = thing(source, allows=ANY if source is None else (), names="source")
+    place = {"memory": thing(memory, allows=held), "n": count(1, allows="0")}
+    told = (
+        [Call(judge.score_when, **place, asked=flag(True))] if hasattr(judge, "score_when") else []
+    )
     return [
         Call(judge.begin, room=whole(3 if source is None else 2, names="memory"), source=unseen),
         Call(judge.read, memory=thing(memory, allows=held), n=count(1, allows="0"),
              token=whole(0, allows=()), source=unseen),
-        Call(judge.score, memory=thing(memory, allows=held), n=count(1, allows="0")),
+        Call(judge.score, **place),
+        *told,
     ]  # fmt: skip
 
 
@@ -259,7 +270,10 @@ PROMPT = array([0, 1], allows=("one entry less", "[]"))
 PARTS = [
     Call(decoding.Truncated, generator=thing(HIDDEN), draw=thing(FEW)),
     Call(TRUNCATED.begin_after, room=count(3, names="memory"), tokens=PROMPT),
-    Call(CachedTransformer, model=thing(CAUSAL), start=count(3, allows="0"), keep=thing((1,))),
+    Call(CachedTransformer, model=thing(CAUSAL), start=count(3, allows="0"), keep=thing((1,)),
+         placement=thing(Placement(np.zeros(1)), allows="None")),
+    Call(CACHED.begin, room=count(3, allows="0", names="memory"), start=count(3, allows=("0", "None"))),
+    Call(RECURRENT.begin, room=count(3, allows="0", names="memory"), start=count(3, allows=("0", "None"))),
     Call(CACHED.begin_after, room=count(3, names="memory"), tokens=PROMPT),
     Call(decoding.ProbeVerifier, weights=thing(MATRICES), biases=thing(BIASES),
          place=count(1, allows=("None", "0", *BIG))),
@@ -280,6 +294,7 @@ for model in (
     COMPLETE.with_end(),
     COIN,
     CACHED,
+    RECURRENT,
     TRUNCATED,
 ):
     PARTS += generator(model, 0 if model is not HIDDEN else 1)

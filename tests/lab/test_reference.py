@@ -104,3 +104,35 @@ def test_a_claim_is_reproduced_and_what_differs_is_said(kept, pairs, store, tmp_
     assert code == 1 and "coins/fair: 4 of 4" in text and "tails seen: " in text
     with pytest.raises(LabError, match="coins/fair and 2 more have no reference result"):
         reproduce(pairs, Reference(tmp_path / "nowhere"), store)
+
+
+def test_every_claim_has_the_commit_date_and_seed_of_its_own_run(
+    pairs, store, tmp_path, monkeypatch
+):
+    for number, part in enumerate((pairs[:1], pairs[1:])):
+        monkeypatch.setattr("minicosm.lab.run.commit", lambda number=number: f"commit {number}")
+        check(part, "laptop", number, store)
+        keep(part, "laptop", store, tmp_path / "reference")
+    kept = Reference(tmp_path / "reference")
+    found = [kept.recall(study, claim) for study, claim in pairs]
+    assert [f.reference["commit"] for f in found] == ["commit 0", "commit 1", "commit 1"]
+    assert [f.seed for f in found] == [0, 1, 1] and all(f.date for f in found)
+
+
+def test_a_verdict_of_an_older_lab_has_the_commit_of_its_code(pairs, store, tmp_path, monkeypatch):
+    monkeypatch.setattr("minicosm.lab.run.commit", lambda: "")  # it was not noted
+    monkeypatch.setattr("minicosm.lab.reference.commit", lambda: "now")
+    check(pairs, "laptop", 0, store)
+    keep(pairs, "laptop", store, tmp_path / "one")
+    assert Reference(tmp_path / "one").recall(*pairs[0]).reference["commit"] == "now"
+    monkeypatch.setattr("minicosm.lab.reference.Fingerprints.of_claim", lambda self, claim: "other")
+    keep(pairs, "laptop", store, tmp_path / "two")
+    assert Reference(tmp_path / "two").recall(*pairs[0]).reference["commit"] == "before now"
+
+
+def test_the_commit_is_that_of_this_repository_or_unknown():
+    import re
+
+    from minicosm.lab.store import commit
+
+    assert re.fullmatch(r"[0-9a-f]{12}(, changed)?|unknown", commit())

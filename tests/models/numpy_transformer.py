@@ -40,8 +40,8 @@ def rotated(config, vector, position):
     return turned
 
 
-def attention(config, arrays, here, rows, visible):
-    """Outputs of every position, and the weights [head, reader, read]."""
+def attention(config, arrays, here, rows, visible, slopes=None):
+    """Outputs of every position, and the weights [head, reader, read]; `slopes` of the distance."""
     length, width = rows.shape
     size = config.head_width or config.width // config.heads
     scale = config.attention_scale if config.attention_scale is not None else 1 / math.sqrt(size)
@@ -61,7 +61,10 @@ def attention(config, arrays, here, rows, visible):
             key = [rotated(config, k, t) for t, k in enumerate(key)]
         for i in range(length):
             readable = [j for j in range(length) if visible[i][j] and not (config.causal and j > i)]
-            exps = [math.exp(scale * float(query[i] @ key[j])) for j in readable]
+            slope = 0 if slopes is None else slopes[h]
+            exps = [
+                math.exp(scale * float(query[i] @ key[j]) - slope * abs(i - j)) for j in readable
+            ]
             for j, e in zip(readable, exps, strict=True):
                 weights[h, i, j] = e / sum(exps)
             mixed = sum(weights[h, i, j] * value[j] for j in readable)
@@ -77,7 +80,7 @@ def mlp(config, arrays, here, row):
     return outer + (arrays[f"{here}.down_bias"] if config.mlp_bias else 0)
 
 
-def forward(config, arrays, embeddings, visible=None):
+def forward(config, arrays, embeddings, visible=None, slopes=None):
     """Logits, residual streams and attention weights of one sequence."""
     length = len(embeddings)
     visible = np.ones((length, length), bool) if visible is None else visible
@@ -109,7 +112,7 @@ def forward(config, arrays, embeddings, visible=None):
             name = f"{here}.{part}_norm"
             inputs = norm(name, rows) if place == "pre" else rows
             if part == "attention":
-                y, weights = attention(config, arrays, f"{here}.attention", inputs, visible)
+                y, weights = attention(config, arrays, f"{here}.attention", inputs, visible, slopes)
                 patterns.append(weights)
             else:
                 y = np.array([mlp(config, arrays, f"{here}.mlp", row) for row in inputs])

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.usefixtures("unchecked_types")
         ({"dropout": 1.0}, "dropout is 1.0; it must be at least 0 and less than 1"),
         ({"epsilon": -1e-5}, "epsilon is -1e-05"),
         ({"init_std": float("nan")}, "init_std is nan"),
-        ({"activation": "swish"}, "activation is 'swish'; it must be one of gelu"),
-        ({"norm": None}, "norm is None; it must be one of pre"),
+        ({"activation": "swish"}, "activation is 'swish'; it must be one of 'gelu'"),
+        ({"norm": None}, "norm is None; it must be one of 'pre'"),
         ({"positions": "absolute"}, "positions is 'absolute'"),
         ({"compute": "int8"}, "compute is 'int8'"),
         ({"positions": "rotary", "head_width": 3}, "rotary positions need an even width"),
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("unchecked_types")
         ({"tied": None}, "tied is None"),
         ({"final_norm": 1}, "final_norm is 1; it must be True or False"),
         ({"dropout": "0.1"}, "dropout is '0.1'"),
-        ({"norm": ["pre"]}, "norm is ['pre']; it must be one of pre"),
+        ({"norm": ["pre"]}, "norm is ['pre']; it must be one of 'pre'"),
     ],
 )
 def test_bad_configs(fields, sentence):
@@ -79,7 +79,7 @@ def test_bad_configs_of_translators():
     for fields, sentence in [
         ({"causal": "no"}, "causal is 'no'; it must be True or False"),
         ({"bias": 0}, "bias is 0; it must be True or False"),
-        ({"positions": 3}, "positions is 3; it must be one of learned, relative"),
+        ({"positions": 3}, "positions is 3; it must be one of 'learned', 'relative'"),
         ({"dropout": np.nan}, "dropout is nan"),
         ({"lengths": 65}, "lengths is 65; there are only 64 positions"),
     ]:

@@ -86,7 +86,7 @@ def test_bad_input_is_named_in_a_sentence():
         TranslatorConfig(4, lengths=0)
     with pytest.raises(ValueError, match="only 8 positions"):
         TranslatorConfig(4, max_length=8)
-    with pytest.raises(ValueError, match="one of learned, relative"):
+    with pytest.raises(ValueError, match="one of 'learned', 'relative'"):
         TranslatorConfig(4, positions="rotary")
     with pytest.raises(ValueError, match="not divisible by 3 heads"):
         TranslatorConfig(4, heads=3)

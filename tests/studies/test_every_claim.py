@@ -14,6 +14,9 @@ from minicosm.lab.mathematics import inline, plain
 from minicosm.lab.statement_map import ranks
 from minicosm.studies import STUDIES
 
+REDUCERS = {"at_most", "at_least", "below", "above", "agrees", "all_true", "counterexample", "all_above",
+            "all_below", "all_within"}  # fmt: skip
+
 CLAIMS = {claim.id: (study, claim) for study in STUDIES for claim in study.claims}
 SOURCES = Path(__file__).parents[2] / "src" / "minicosm"
 by_study = pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
@@ -158,6 +161,45 @@ def test_imports_go_through_front_doors():
                 if not here.startswith(f"{door}."):
                     past += [(here, module, name) for name in names & doors.get(door, set())]
     assert not past
+
+
+def texts_in(file):
+    """The texts of a module, with 1 in the place of what an f-string puts in."""
+    nodes = list(ast.walk(ast.parse(file.read_text())))
+    within = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(p.value if isinstance(p, ast.Constant) else "1" for p in node.values)
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in within
+        ):
+            yield node.value
+
+
+@by_study
+def test_names_of_numbers_and_tables_can_be_typeset(study):
+    """Also those that only a run at another size would show."""
+    found = 0
+    for file in [*(rooms(study) / "claims").rglob("*.py"), rooms(study) / "readings.py"]:
+        for text in texts_in(file):
+            if "$" in text:
+                assert inline(text) and "$" not in plain(text), f"{file.name}: {text}"
+                found += 1
+    assert found
+
+
+@by_study
+def test_names_of_numbers_have_no_formulas_of_plain_letters(study):
+    """Formulas stand between dollars, where the lab book and the terminal typeset them."""
+    plain_formula = re.compile(r"\|[A-Z]\| ?[=<>]|\b[A-Za-z]\^\(|[<>]= ?\d|\b[A-Z] = \d")
+    for file in (rooms(study) / "claims").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") not in REDUCERS:
+                continue
+            name = ast.get_source_segment(file.read_text(), node.args[0]) if node.args else ""
+            assert not plain_formula.search(re.sub(r"\$[^$]*\$", "", name or "")), (file.name, name)
 
 
 @by_study

@@ -13,6 +13,7 @@ import pytest
 import minicosm.worlds as worlds
 from minicosm.worlds import (
     HMM,
+    LDA,
     CausalWorld,
     CompleteDyck,
     Drawn,
@@ -24,6 +25,9 @@ from minicosm.worlds import (
     LatentWorld,
     MaskedWorld,
     MemoryHMM,
+    OverlappingTopics,
+    Semiautomaton,
+    TopicWorld,
     World,
     secret_parity,
 )
@@ -53,6 +57,11 @@ CASES = {
         (MaskedWorld, CausalWorld, LatentWorld),
     ),
     Dyck: Case(lambda: Dyck(2, 2, 0.4), 3, (CausalWorld,)),
+    Semiautomaton: Case(
+        lambda: Semiautomaton([[1, 0], [0, 0]], 0, [laws(2, 2), [[1, 0], [0, 1]]], laws(2)),
+        3,
+        (CausalWorld,),
+    ),
     CompleteDyck: Case(lambda: CompleteDyck(Dyck(2, 2), [4]), 4, (World,), True),
     GuidedWorld: Case(lambda: secret_parity([1, 0, 1]), 4, (), True),
     Joint: Case(lambda: Joint(laws(8), 2, 3), 3, (MaskedWorld,), True),
@@ -60,8 +69,23 @@ CASES = {
     Fertility: Case(
         lambda: Fertility([0.5, 0.5], source_vocab=3, shortest=2, longest=2), 4, (), True
     ),
+    TopicWorld: Case(
+        lambda: TopicWorld(2, 2, dirichlet=0.4, lengths=(3, 3)),
+        3,
+        (MaskedWorld, CausalWorld, LatentWorld),
+        True,
+    ),
+    LDA: Case(lambda: LDA(laws(3, 2), [0.4, 1.0]), 3, (MaskedWorld, LatentWorld)),
+    OverlappingTopics: Case(lambda: OverlappingTopics(laws(4, 2), [0, 0, 0, 1.0], most=2), 3, ()),
 }
-NO_WORLDS = (worlds.MaskLaw,)
+NO_WORLDS = (
+    worlds.MaskLaw,
+    worlds.GaussianHMM,
+    worlds.ExponentialFamily,
+    worlds.FiniteFamily,
+    worlds.GaussianMean,
+    worlds.DiagonalGaussian,
+)
 """Have a method `sample`, which draws something else than tokens."""
 
 

@@ -514,7 +514,7 @@ BAD = {
         jax.random.key(0), 0
     ),
     "length is -1; it must be a whole number of at least 1": lambda: Dyck().count(-1),
-    "kind is 'hinge'; it must be 'cross_entropy' or 'squared'": lambda: Dyck().optimal_loss(
+    "kind is 'hinge'; it must be one of 'cross_entropy', 'squared'": lambda: Dyck().optimal_loss(
         3, "hinge"
     ),
     "no string of length 1 ends in a closed bracket with positive probability": lambda: (
@@ -541,7 +541,7 @@ BAD = {
     "lengths are empty; give at least one": lambda: CompleteDyck(Dyck(), []),
     "lengths hold 4 more than once": lambda: CompleteDyck(Dyck(), [4, 4]),
     "length_probabilities sums to 0.5; it must sum to 1": lambda: CompleteDyck(Dyck(), [4], [0.5]),
-    "closing is 'soft'; it must be 'conditioned' or 'forced'": lambda: CompleteDyck(
+    "closing is 'soft'; it must be one of 'conditioned', 'forced'": lambda: CompleteDyck(
         Dyck(), closing="soft"
     ),
     "the forced law has 2 lengths; its optimal loss is exact for one": lambda: CompleteDyck(

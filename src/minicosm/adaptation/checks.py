@@ -7,16 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from minicosm.models.checks import check_key as check_key
+from minicosm.sentences import check_choice as check_choice
+from minicosm.sentences import check_flag as check_flag
+from minicosm.sentences import check_kind as check_kind
+from minicosm.sentences import shown as brief
 from minicosm.worlds.arrays import AnyArray, is_concrete
-
-
-def check_kind(name: str, value: Any, *kinds: type) -> None:
-    """Raise a TypeError unless `value` is an instance of one of `kinds`."""
-    if not isinstance(value, kinds):
-        wanted = " or ".join(f"{_article(kind.__name__)} {kind.__name__}" for kind in kinds)
-        raise TypeError(
-            f"{name} is {_article(type(value).__name__)} {type(value).__name__}; it must be {wanted}"
-        )
 
 
 def check_answers(name: str, value: Any, *methods: str) -> None:
@@ -70,29 +66,6 @@ def check_whole(name: str, value: Any, least: int = 0, most: int | None = None) 
         wanted = f"at least {least}" if most is None else f"in {least}..{most}"
         raise ValueError(f"{name} is {value}; it must be {wanted}")
     return int(value)
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """`value` as True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} is {brief(value)}; it must be True or False")
-    return bool(value)
-
-
-def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """`value`, if it is one of `choices`."""
-    if not isinstance(value, str | int | None) or value not in choices:
-        raise ValueError(
-            f"{name} is {brief(value)}; it must be one of {', '.join(map(repr, choices))}"
-        )
-    return value
-
-
-def check_key(name: str, value: Any) -> None:
-    """Raise a TypeError unless `value` is one JAX random key."""
-    typed = isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
-    if not (typed and value.shape == ()):
-        raise TypeError(f"{name} is {brief(value)}; it must be one JAX key, as jax.random.key(0)")
 
 
 def check_reals(
@@ -203,21 +176,6 @@ def as_numbers(name: str, value: Any, kinds: str) -> AnyArray:
             f"give {name}.astype({array.dtype.newbyteorder('=')})"
         )
     return array
-
-
-def brief(value: Any) -> str:
-    """A value in at most 60 characters of one line."""
-    if isinstance(value, AnyArray):
-        return f"an array of shape {value.shape} and dtype {value.dtype}"
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # a repr that raises must not hide the sentence
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= 60 else f"{_article(type(value).__name__)} {type(value).__name__}"
-
-
-def _article(name: str) -> str:
-    return "an" if name[:1].lower() in "aeiou" or name[:3] in ("HMM",) else "a"
 
 
 def unshared(tree: Any) -> Any:

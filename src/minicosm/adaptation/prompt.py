@@ -65,7 +65,7 @@ class Classifier(eqx.Module):
     placeholder: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
-        check_kind("head", self.head, LinearHead, AttentionHead)
+        check_kind("head", self.head, (LinearHead, AttentionHead))
         if self.prompt is not None:
             check_kind("prompt", self.prompt, SoftPrompt)
         check_flag("placeholder", self.placeholder)

@@ -117,7 +117,7 @@ def sample(
     slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
     state: Any = None
     results: Any = None
-    costly = hasattr(generator, "law_when")  # a program for fewer rows is worth its compilation
+    costly = hasattr(generator, "keep_rows")  # a program for fewer rows is worth its compilation
     pace = math.inf  # seconds a step took last; the first segment is one step, which may compile
     while waiting < batch or live.any():
         free = np.flatnonzero(~live)
@@ -128,8 +128,7 @@ def sample(
             each = (tokens[slots], sizes[slots], limits[slots], slots.astype(np.uint32))
             mask = np.isin(np.arange(chunk), fresh)
             begun = _begin(*shared, each, mask, wide)
-            bare = begun._replace(memory=None, judgement=None)
-            begun = begun._replace(own=_own(numbers, *shared[2:], each, bare))
+            begun = begun._replace(own=_own(numbers, *shared[2:], each, _bare(begun)))
             state = begun if not live.any() else _merge(mask, begun, state)
             live |= mask
             if results is None:
@@ -154,8 +153,9 @@ def sample(
         live &= ~ended
         if waiting == batch and costly and chunk // 4 >= SMALLEST and 0 < live.sum() <= chunk // 4:
             # A few long rows are left: what has ended is computed with them no longer.
+            left = np.argsort(~live, kind="stable")[: chunk // 4]
+            generator.keep_rows(left, of=chunk)  # type: ignore[attr-defined]
             chunk //= 4
-            left = np.argsort(~live, kind="stable")[:chunk]
             slots, live = slots[left], live[left]
             each = (tokens[slots], sizes[slots], limits[slots], slots.astype(np.uint32))
             state = _some(left, state)
@@ -202,7 +202,11 @@ def _final(
 
 def _small(state: r.Row) -> r.Row:
     """All but the memories, as NumPy arrays."""
-    return jax.tree.map(np.asarray, state._replace(memory=None, judgement=None))
+    return jax.tree.map(np.asarray, _bare(state))
+
+
+def _bare(state: r.Row) -> r.Row:
+    return state._replace(memory=None, judgement=None)
 
 
 def _unfinished(begun: r.Row, tokens: np.ndarray, sizes: np.ndarray) -> r.Row:
@@ -279,19 +283,24 @@ def _advance(
     segment: Int[Array, ""],
 ) -> r.Row:
     """At most `segment` steps."""
+    can_wait = hasattr(generator, "law_when")
     tasks, axes = _tasks(generator, verifier, each, key, end)
 
     def one(task: r.Task, row: r.Row) -> r.Row:
         cost = jnp.stack([jnp.int32(part) for part in sampler.cost(row, generator.vocab)])
         spent = jnp.any(jnp.stack([row.calls, row.verifier_calls]) + cost > budget)
         running = row.status == Status.RUNNING
-        active = running & ~spent
+        row = row._replace(waits=jnp.bool_(False))
         new = sampler.step(task, row, jax.random.fold_in(task.key, row.steps))
+        active = running & ~spent & ~new.waits
         new = r.add(new, steps=1)
-        # Memories need no choice: what a step writes there is after the string.
-        parts = (x._replace(memory=None, judgement=None) for x in (new, row))
-        kept = jax.tree.map(lambda a, b: jnp.where(active, a, b), *parts)
-        kept = kept._replace(memory=new.memory, judgement=new.judgement)
+        kept = jax.tree.map(lambda a, b: jnp.where(active, a, b), _bare(new), _bare(row))
+        memories = (new.memory, new.judgement)
+        if can_wait:
+            old = (row.memory, row.judgement)
+            memories = jax.tree.map(lambda a, b: jnp.where(new.waits, b, a), memories, old)
+        # Else they need no choice: what a step writes there is after the string.
+        kept = kept._replace(memory=memories[0], judgement=memories[1])
         return r.finish(kept, Status.BUDGET, running & spent)
 
     def going(carry: tuple[Array, r.Row]) -> Bool[Array, ""]:

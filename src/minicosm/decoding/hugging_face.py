@@ -2,10 +2,12 @@
 
 The model stays where it is, in torch; the compiled samplers call it for a whole batch of rows. Keys and
 values of all rows are kept together, by row and place: going back forgets nothing until other tokens are
-read there. A pass is made by those rows only that ask for a law which is not known.
+read there. A pass is made by those rows only that need a law which is not known, and once most rows do: a
+pass of one row takes a good part of the time of one of many, so the others walk on meanwhile.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import jax
@@ -16,7 +18,10 @@ from jaxtyping import Array, Bool, Float, Int
 from minicosm.worlds.arrays import check_count, check_size, check_whole_numbers
 from minicosm.worlds.memories import check_place, check_step
 
+from .host_calls import call_host
+
 KEPT_BYTES = 2**30  # of laws of prefixes
+ENOUGH = 0.7  # of the rows that run need a law: then the model is run
 
 
 class HuggingFaceMemory(NamedTuple):
@@ -61,13 +66,17 @@ class HuggingFaceGenerator:
         self.layer, self.start = layer, start
         self.vocab = int(config.vocab_size)
         places = getattr(config, "max_position_embeddings", None)
+        window = getattr(
+            config, "sliding_window", None
+        )  # counted in places of a batch, not of a row
+        places = window if places is None else min(places, window or places)
         self.context = None if places is None else int(places) - (start is not None)
         self.width = int(config.hidden_size) if layer is not None else 0
         self.passes = 0
         """How often the model was run on a batch."""
         self.error: Exception | None = None
         """What went wrong inside the model, for whoever sees that its law is none."""
-        self._read: dict[int, _Batch] = {}
+        self._batches: dict[int, _Batch] = {}
 
     def begin(self, room: int) -> HuggingFaceMemory:
         size = (check_count("room", room, least=0) + 1) * (self.width + 1)
@@ -88,7 +97,7 @@ class HuggingFaceGenerator:
         if self.layer is None:
             return memory._replace(tokens=whole)
         shape = jax.ShapeDtypeStruct((tokens.shape[0], self.width), jnp.float32)
-        states = jax.pure_callback(self._states_of, shape, tokens, vmap_method="broadcast_all")
+        states = call_host(self._states_of, (shape,), tokens)[0]
         return HuggingFaceMemory(whole, memory.hidden.at[1 : tokens.shape[0] + 1].set(states))
 
     def read(
@@ -105,177 +114,230 @@ class HuggingFaceGenerator:
 
     def law(self, memory: HuggingFaceMemory, n: Int[Array, ""]) -> Float[Array, " V"]:
         """Log-probabilities of the token after the first n."""
-        return self.law_when(memory, n, jnp.bool_(True))
-
-    def law_when(
-        self, memory: HuggingFaceMemory, n: Int[Array, ""], asked: Bool[Array, ""]
-    ) -> Float[Array, " V"]:
-        """The law if it is asked for; else a uniform one, for which the model is not run."""
         n = check_place(self.begin, memory, n)
         shape = jax.ShapeDtypeStruct((self.vocab,), jnp.float32)
-        given = (memory.tokens, n, asked)
-        return jax.pure_callback(self._laws, shape, *given, vmap_method="broadcast_all")
+        return call_host(self._laws, (shape,), memory.tokens, n)[0]
+
+    def law_when(
+        self,
+        memory: HuggingFaceMemory,
+        n: Int[Array, ""],
+        asked: Bool[Array, ""],
+        running: Bool[Array, ""],
+    ) -> tuple[Float[Array, " V"], Bool[Array, ""]]:
+        """The law if it is asked for and ready, and whether it is; else a uniform one.
+
+        The model is run once most of the rows that are `running` need it; then all of these are ready.
+        """
+        n = check_place(self.begin, memory, n)
+        law = jax.ShapeDtypeStruct((self.vocab,), jnp.float32)
+        ready = jax.ShapeDtypeStruct((), jnp.bool_)
+        given = (memory.tokens, n, asked, running)
+        answers = call_host(self._laws_when, (law, ready), *given)
+        return answers[0], answers[1]
 
     def _state(self, tokens: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, " E"]:
         shape = jax.ShapeDtypeStruct((self.width,), jnp.float32)
-        return jax.pure_callback(self._last_states, shape, tokens, n, vmap_method="broadcast_all")
+        return call_host(self._last_states, (shape,), tokens, n)[0]
 
     def states(self, string: Sequence[int]) -> Float[np.ndarray, "n E"]:
         """The hidden states of the kept layer after every token of a string."""
         if self.layer is None:
             raise ValueError("no layer is kept; give the generator a layer")
         known = np.asarray(check_whole_numbers("string", string, 0, self.vocab - 1, (None,)))
-        batch = _Batch(self, 1)
-        batch.read({0: known.tolist()})
-        return np.array(batch.states[0])
+        batch = _Batch(self, 1, known.size)
+        row, none = np.zeros(1, int), np.zeros(1, int)
+        batch.read(row, known[None], np.array([known.size]), none)
+        return batch.states[0]
+
+    def keep_rows(self, rows: Int[np.ndarray, " fewer"], of: int) -> None:
+        """From now on only these rows of a batch of size `of` are asked for."""
+        if batch := self._batches.pop(of, None):
+            self._batches[len(rows)] = batch.some(rows)
 
     # -- on the host: arrays have any number of leading axes, those of the batch ------------------
 
-    def _laws(self, tokens: Any, n: Any, asked: Any = True) -> Float[np.ndarray, "*batch V"]:
-        return self._answers(tokens, n, asked, "laws")
+    def _laws(
+        self,
+        laws: Float[np.ndarray, "*batch V"],
+        tokens: Int[np.ndarray, "*batch room"],
+        n: Int[np.ndarray, "*batch"],
+    ) -> None:
+        every = np.ones(n.shape, bool)
+        self._laws_when(laws, every.copy(), tokens, n, every, every, enough=0)
 
-    def _last_states(self, tokens: Any, n: Any) -> Float[np.ndarray, "*batch E"]:
-        return self._answers(tokens, n, True, "last state")
+    def _laws_when(
+        self,
+        laws: Float[np.ndarray, "*batch V"],
+        ready: Bool[np.ndarray, "*batch"],
+        tokens: Int[np.ndarray, "*batch room"],
+        n: Int[np.ndarray, "*batch"],
+        asked: Bool[np.ndarray, "*batch"],
+        running: Bool[np.ndarray, "*batch"],
+        enough: float = ENOUGH,
+    ) -> None:
+        with self._noting(laws):
+            rows = np.flatnonzero(asked)
+            batch, strings, sizes = self._strings(tokens, n, rows)
+            known = batch.known(rows, strings, sizes)
+            there = known == sizes
+            waiting = len(rows) - there.sum()
+            if waiting and (self.layer is not None or waiting >= enough * running.sum()):
+                batch.read(rows, strings, sizes, known)
+                there[:] = True
+            whole = laws.reshape(-1, self.vocab)
+            has_law = np.zeros(len(whole), bool)
+            has_law[rows] = there
+            whole[~has_law] = -np.log(self.vocab)
+            whole[has_law] = batch.laws_after(rows[there], sizes[there])
+            ready[...] = ~asked | has_law.reshape(n.shape)
 
-    def _states_of(self, tokens: Any) -> Float[np.ndarray, "*batch P E"]:
+    def _last_states(
+        self,
+        states: Float[np.ndarray, "*batch E"],
+        tokens: Int[np.ndarray, "*batch room"],
+        n: Int[np.ndarray, "*batch"],
+    ) -> None:
+        with self._noting(states):
+            batch, sizes = self._read_all(tokens, n)
+            states[...] = batch.states[np.arange(n.size), sizes - 1].reshape(states.shape)
+
+    def _states_of(
+        self, states: Float[np.ndarray, "*batch P E"], tokens: Int[np.ndarray, "*batch P"]
+    ) -> None:
         """The states after every prefix of whole strings."""
-        sizes = np.full(np.shape(tokens)[:-1], np.shape(tokens)[-1])
-        return self._answers(tokens, sizes, True, "states")
+        with self._noting(states):
+            batch, sizes = self._read_all(tokens, np.full(tokens.shape[:-1], tokens.shape[-1]))
+            size = int(sizes[0])
+            states[...] = batch.states[:, size - tokens.shape[-1] : size].reshape(states.shape)
 
-    def _answers(self, tokens: Any, n: Any, asked: Any, what: str) -> np.ndarray:
-        tokens, n = np.asarray(tokens), np.asarray(n)
-        rows, sizes = tokens.reshape(-1, tokens.shape[-1]), n.reshape(-1)
-        which = np.flatnonzero(np.broadcast_to(asked, n.shape))
-        first = [] if self.start is None else [self.start]
-        shape = {
-            "laws": (self.vocab,), "last state": (self.width,), "states": (rows.shape[1], self.width)
-        }[what]  # fmt: skip
-        answers = np.full((len(rows), *shape), -np.log(self.vocab), np.float32)
+    def _read_all(
+        self, tokens: np.ndarray, n: np.ndarray
+    ) -> tuple["_Batch", Int[np.ndarray, " rows"]]:
+        rows = np.arange(n.size)
+        batch, strings, sizes = self._strings(tokens, n, rows)
+        batch.read(rows, strings, sizes, batch.known(rows, strings, sizes))
+        return batch, sizes
+
+    def _strings(
+        self, tokens: np.ndarray, n: np.ndarray, rows: Int[np.ndarray, " k"]
+    ) -> tuple["_Batch", Int[np.ndarray, "k places"], Int[np.ndarray, " k"]]:
+        """The batch, and the strings of some of its rows, after the start token if there is one."""
+        strings, sizes = tokens.reshape(n.size, tokens.shape[-1])[rows], n.reshape(-1)[rows]
+        if self.start is not None:
+            strings, sizes = np.insert(strings, 0, self.start, axis=1), sizes + 1
+        batch = self._batches.get(n.size)
+        if batch is None or batch.tokens.shape[1] < strings.shape[1]:
+            batch = self._batches[n.size] = _Batch(self, n.size, strings.shape[1])
+        return batch, strings, sizes
+
+    @contextmanager
+    def _noting(self, answers: np.ndarray) -> Iterator[None]:
+        """What goes wrong inside a compiled program: `sample` sees NaN, and says what it was."""
         try:
-            strings = {int(i): first + rows[i, : sizes[i]].tolist() for i in which}
-            if len(rows) not in self._read:
-                self._read[len(rows)] = _Batch(self, len(rows))
-            batch = self._read[len(rows)]
-            batch.read(strings)
-            for i, string in strings.items():
-                if what == "laws":
-                    answers[i] = batch.laws[i][len(string)]
-                elif what == "states":
-                    answers[i] = batch.states[i][len(first) : len(string)]
-                else:
-                    answers[i] = batch.states[i][len(string) - 1]
-        except Exception as error:  # in a compiled program: `sample` sees NaN and says what it was
+            yield
+        except Exception as error:
             self.error = error
             answers[:] = np.nan
-        return answers.reshape(*n.shape, *shape)
 
 
 class _Batch:
-    """What has been read of every row of a batch of one size."""
+    """What has been read of every row of a batch."""
 
-    def __init__(self, generator: HuggingFaceGenerator, count: int) -> None:
+    def __init__(self, generator: HuggingFaceGenerator, count: int, places: int) -> None:
         self._generator = generator
-        self.strings: list[list[int]] = [[] for _ in range(count)]
-        self.laws: list[dict[int, np.ndarray]] = [{} for _ in range(count)]
-        self.states: list[list[np.ndarray]] = [[] for _ in range(count)]
-        self._cache: Any = None
-        self._kept: list[tuple[Any, Any]] = []
-        """Keys and values of each layer, (rows, heads, places, width), at the places of their tokens."""
+        self.tokens = np.zeros((count, places), np.int64)
+        self.sizes = np.zeros(count, np.int64)
+        """How many tokens of a row have been read."""
+        kept = min(places + 1, max(1, KEPT_BYTES // (4 * generator.vocab * count)))
+        self._laws = np.empty((count, kept, generator.vocab), np.float32)
+        """The law after the first n tokens is at n modulo `kept`."""
+        self._after = np.zeros((count, kept), np.int64)
+        """After how many tokens these laws are; 0 where there is none."""
+        self.states = np.zeros((count, places, generator.width), np.float32)
+        from .shared_cache import SharedCache
 
-    def read(self, strings: dict[int, list[int]]) -> None:
-        """Read what is new in the strings of these rows; the law after each is known then."""
-        fresh: dict[int, list[int]] = {}
-        for i, string in strings.items():
-            if not string:
-                raise ValueError(
-                    "a string is empty; give prompts of at least one token, or a start token"
-                )
-            old = self.strings[i]
-            same = len(string) if old[: len(string)] == string else _agreement(old, string)
-            if same == len(string) and same in self.laws[i]:
-                continue
-            keep = min(same, len(string) - 1)  # a law that was forgotten: read the last token again
-            del old[keep:], self.states[i][keep:]
-            self.laws[i] = {k: law for k, law in self.laws[i].items() if k <= keep}
-            fresh[i] = string[keep:]
-        if self._generator.vocab * 4 * sum(map(len, self.laws)) > KEPT_BYTES:
-            self.laws = [
-                {len(strings[i]): laws[len(strings[i])]} if i in strings and i not in fresh else {}
-                for i, laws in enumerate(self.laws)
-            ]
+        self._device = next(generator._model.parameters()).device
+        self._cache: Any = SharedCache(count, places)
+
+    def some(self, rows: Int[np.ndarray, " fewer"]) -> "_Batch":
+        """What has been read of some of the rows."""
+        fewer = _Batch(self._generator, len(rows), self.tokens.shape[1])
+        for name in ("tokens", "sizes", "_laws", "_after", "states"):
+            setattr(fewer, name, getattr(self, name)[rows])
+        fewer._cache = self._cache.some(rows)
+        return fewer
+
+    def laws_after(
+        self, rows: Int[np.ndarray, " k"], sizes: Int[np.ndarray, " k"]
+    ) -> Float[np.ndarray, "k V"]:
+        return self._laws[rows, sizes % self._laws.shape[1]]
+
+    def known(
+        self,
+        rows: Int[np.ndarray, " k"],
+        strings: Int[np.ndarray, "k _"],
+        sizes: Int[np.ndarray, " k"],
+    ) -> Int[np.ndarray, " k"]:
+        """How many tokens of the strings need not be read again: all, if the law after them is known."""
+        if (sizes == 0).any():
+            raise ValueError(
+                "a string is empty; give prompts of at least one token, or a start token"
+            )
+        wide = strings.shape[1]
+        most = np.minimum(self.sizes[rows], sizes)
+        other = (self.tokens[rows, :wide] != strings) | (np.arange(wide) >= most[:, None])
+        same = np.where(other.any(1), other.argmax(1), wide)
+        # Of a law that was forgotten the last token is read again.
+        there = self._after[rows, sizes % self._after.shape[1]] == sizes
+        return np.where(there, same, np.minimum(same, sizes - 1))
+
+    def read(
+        self,
+        rows: Int[np.ndarray, " k"],
+        strings: Int[np.ndarray, "k _"],
+        sizes: Int[np.ndarray, " k"],
+        known: Int[np.ndarray, " k"],
+    ) -> None:
+        """Read what is not known of the strings of these rows; the law after each is known then."""
         # One token more is the rule; prompts of a few new rows would make all others wide.
-        for wide in (False, True):
-            if rows := [i for i, new in fresh.items() if (len(new) > 1) == wide]:
-                self._pass(rows, [fresh[i] for i in rows])
+        new = sizes - known
+        if (one := new == 1).any():
+            self._pass(rows[one], strings[one], known[one], sizes[one])
+        if (many := new > 1).any():
+            first = np.full(many.sum(), known[many].min())
+            self._pass(rows[many], strings[many], first, sizes[many])
 
-    def _pass(self, rows: list[int], fresh: list[list[int]]) -> None:
-        from transformers import DynamicCache
+    def _pass(
+        self, rows: np.ndarray, strings: np.ndarray, before: np.ndarray, sizes: np.ndarray
+    ) -> None:
+        """Read the tokens from `before` to `sizes` of each string: one, or of all rows from one place on."""
+        generator, torch = self._generator, self._generator._torch
+        wide, longest = int((sizes - before).max()), int(sizes.max())
+        at = before[:, None] + np.arange(wide)
+        mask = np.arange(longest) < sizes[:, None]  # what stands after a string is hidden
 
-        generator = self._generator
-        torch, model = generator._torch, generator._model
-        device = next(model.parameters()).device
-        before = np.array([len(self.strings[i]) for i in rows])
-        new = np.array([len(tokens) for tokens in fresh])
-        past, wide = int(before.max()), int(new.max())
-        if self._cache is None:
-            self._cache = DynamicCache()
-        every = len(rows) == len(self.strings)  # rows are in order: nothing has to be copied
-        index = slice(None) if every else torch.tensor(rows, device=device)
-        for layer, kept in zip(self._cache.layers, self._kept, strict=True):
-            layer.keys, layer.values = (part[:, :, :past][index] for part in kept)
-        places = np.arange(past + wide)
-        mask = (places < before[:, None]) | (places >= past)  # causality hides what stands after
-        ids = np.zeros((len(rows), wide), np.int64)
-        for row, tokens in zip(ids, fresh, strict=True):
-            row[: len(tokens)] = tokens
-        positions = before[:, None] + np.minimum(np.arange(wide), new[:, None] - 1)
-        with torch.no_grad():
-            answer = model(
-                input_ids=torch.from_numpy(ids).to(device),
-                attention_mask=torch.from_numpy(mask.astype(np.int64)).to(device),
-                position_ids=torch.from_numpy(positions).to(device),
+        def there(array: np.ndarray) -> Any:
+            return torch.from_numpy(array).to(self._device)
+
+        with torch.inference_mode():
+            self._cache.turn_to(there(rows), there(at))
+            answer = generator._model(
+                input_ids=there(np.take_along_axis(strings, at, 1).astype(np.int64)),
+                attention_mask=there(mask.astype(np.int64)),
+                position_ids=there(at),
                 past_key_values=self._cache,
                 use_cache=True,
                 output_hidden_states=generator.layer is not None,
             )
-            self._cache = answer.past_key_values
-            at = torch.from_numpy(new - 1).to(device)
-            logits = answer.logits[torch.arange(len(rows), device=device), at].float()
+            logits = answer.logits[np.arange(len(rows)), sizes - before - 1].float()
             laws = torch.log_softmax(logits, -1).cpu().numpy()
-            hidden = None
             if generator.layer is not None:
                 hidden = answer.hidden_states[generator.layer].float().cpu().numpy()
-            self._keep(rows, before, new, past)
+                self.states[rows[:, None], at] = hidden
         generator.passes += 1
-        for k, (i, tokens) in enumerate(zip(rows, fresh, strict=True)):
-            self.strings[i] += tokens
-            self.laws[i][len(self.strings[i])] = laws[k]
-            if hidden is not None:
-                self.states[i] += list(hidden[k, : len(tokens)])
-
-    def _keep(self, rows: list[int], before: np.ndarray, new: np.ndarray, past: int) -> None:
-        """Put keys and values of new tokens at their places."""
-        row, token = np.nonzero(np.arange(new.max()) < new[:, None])
-        where = (np.array(rows)[row], before[row] + token, row, past + token)
-        device = self._cache.layers[0].keys.device
-        to, place, of, spot = (self._generator._torch.from_numpy(x).to(device) for x in where)
-        longest = int((before + new).max())
-        for number, layer in enumerate(self._cache.layers):
-            found = (layer.keys, layer.values)
-            if number == len(self._kept):
-                self._kept.append((found[0][:1, :, :0], found[1][:1, :, :0]))
-            room = self._kept[number][0].shape[2]
-            if longest > room:
-                larger = [part.new_zeros(len(self.strings), part.shape[1], 2 * longest, part.shape[3])
-                          for part in found]  # fmt: skip
-                for part, old in zip(larger, self._kept[number], strict=True):
-                    part[:, :, :room] = old
-                self._kept[number] = (larger[0], larger[1])
-            for part, fresh in zip(self._kept[number], found, strict=True):
-                part[to, :, place] = fresh[of, :, spot]
-
-
-def _agreement(a: list[int], b: list[int]) -> int:
-    """How many tokens two strings have in common at their beginnings."""
-    pairs = enumerate(zip(a, b, strict=False))
-    return next((k for k, (x, y) in pairs if x != y), min(len(a), len(b)))
+        self.tokens[rows, : strings.shape[1]], self.sizes[rows] = strings, sizes
+        after = self._after[rows]
+        self._after[rows] = np.where(after > before[:, None], 0, after)
+        ring = self._after.shape[1]
+        self._after[rows, sizes % ring], self._laws[rows, sizes % ring] = sizes, laws

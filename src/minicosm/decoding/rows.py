@@ -37,6 +37,8 @@ class Row(NamedTuple):
     backtracks: Int[Array, ""]
     status: Int[Array, ""]
     fault: Int[Array, ""]
+    waits: Bool[Array, ""]
+    """The law that the last step asked for is not there yet: the step is made again."""
     own: PyTree
     """What the sampler keeps for itself."""
 
@@ -89,7 +91,10 @@ def begin(task: Task, longest: int) -> Row:
             judgement, _ = jax.lax.scan(read, judgement, (places, tokens))
     zero, running = jnp.int32(0), jnp.int32(Status.RUNNING)
     counters = (zero,) * 4
-    return Row(task.prompt, task.prompt_length, memory, judgement, *counters, running, zero, None)
+    waits = jnp.bool_(False)
+    return Row(
+        task.prompt, task.prompt_length, memory, judgement, *counters, running, zero, waits, None
+    )
 
 
 def read_all(generator: Generator, room: int, tokens: Int[Array, " P"]) -> PyTree:
@@ -135,11 +140,14 @@ def law(
 ) -> tuple[Float[Array, " V"], Row]:
     """Log-probabilities of the next token; one call of the generator, if `when`.
 
-    A generator that has `law_when(memory, n, asked)` is told whether its answer is used at all.
+    A generator that has `law_when(memory, n, asked, running)` is told whether its answer is used at
+    all, and may let a row wait until more rows need it.
     """
     if hasattr(task.generator, "law_when"):
-        asked = jnp.asarray(when) & (row.status == Status.RUNNING)
-        answer = task.generator.law_when(row.memory, row.n, asked)
+        running = row.status == Status.RUNNING
+        asked = jnp.asarray(when) & running
+        answer, ready = task.generator.law_when(row.memory, row.n, asked, running)
+        row = row._replace(waits=asked & ~ready)
     else:
         answer = task.generator.law(row.memory, row.n)
     wrong = ~(jnp.abs(jnp.sum(jnp.exp(answer)) - 1) <= LAW_TOLERANCE)
@@ -152,7 +160,7 @@ def score(
 ) -> tuple[Float[Array, ""], Row]:
     """The verifier's score of the string; one call of the verifier, if `when`."""
     assert task.verifier is not None
-    answer = task.verifier.score(row.judgement, row.n)
+    answer = score_when(task.verifier, row.judgement, row.n, _is_used(row))
     return answer, judge(add(row, verifier_calls=jnp.asarray(when)), answer, when, probability)
 
 
@@ -165,11 +173,25 @@ def children(
     def one(token: Int[Array, ""]) -> Float[Array, ""]:
         longer = append(task, row, token)
         assert task.verifier is not None
-        return task.verifier.score(longer.judgement, longer.n)
+        return score_when(task.verifier, longer.judgement, longer.n, _is_used(row) & when)
 
     answers = jax.vmap(one)(jnp.arange(vocab, dtype=jnp.int32))
     row = add(row, verifier_calls=jnp.where(when, vocab, 0))
     return answers, judge(row, answers, when, False)
+
+
+def score_when(
+    verifier: Verifier, memory: PyTree, n: Int[Array, ""], asked: Bool[Array, ""]
+) -> Float[Array, ""]:
+    """The score; a verifier that has `score_when(memory, n, asked)` is told whether it is used."""
+    if hasattr(verifier, "score_when"):
+        return verifier.score_when(memory, n, asked)
+    return verifier.score(memory, n)
+
+
+def _is_used(row: Row) -> Bool[Array, ""]:
+    """Whether anything will come of this step."""
+    return (row.status == Status.RUNNING) & ~row.waits
 
 
 def judge(

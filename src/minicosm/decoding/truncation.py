@@ -1,12 +1,13 @@
 """Temperature, top-k and nucleus, and one draw from a law."""
 
+import math
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from minicosm.models import Generator
 from minicosm.worlds.arrays import check_kind, check_shape, is_concrete, numeric
@@ -21,9 +22,10 @@ def truncate(log_law: Float[Array, " V"], draw: Draw) -> Float[Array, " V"]:
     """Log-probabilities after temperature, top-k and nucleus; see `Draw`."""
     log_law = _check(log_law, draw)
     cold = draw.temperature == 0
-    law = jax.nn.softmax(log_law / jnp.where(cold, 1, draw.temperature))
+    log_law = log_law / jnp.where(cold, 1, draw.temperature)
 
-    def kept(law: Float[Array, " V"]) -> Bool[Array, " V"]:
+    def cut(log_law: Float[Array, " V"]) -> Float[Array, " V"]:
+        law = jax.nn.softmax(log_law)
         rank, before = _ranks(law)
         # Rounding may bring the mass before the last tokens to one: a nucleus of one keeps all.
         kept = (before < draw.top_p) | (draw.top_p >= 1)
@@ -32,15 +34,13 @@ def truncate(log_law: Float[Array, " V"], draw: Draw) -> Float[Array, " V"]:
             heads = jnp.sum(jnp.where(rank < draw.top_k, law, 0))
             kept = (before < draw.top_p * heads) | (draw.top_p >= 1)
             kept &= rank < draw.top_k
-        return jnp.where(cold, rank == 0, kept | (rank == 0))
+        law = jnp.where(jnp.where(cold, rank == 0, kept | (rank == 0)), law, 0)
+        return jnp.log(law) - jnp.log(jnp.sum(law))
 
-    if law.shape[0] <= PAIRWISE or draw.top_k is not None:
-        which = kept(law)
-    else:  # sorting takes longer than all else that is done with a law: not where all is kept
-        every = ~cold & (draw.top_p >= 1)
-        which = jax.lax.cond(every, lambda law: jnp.ones_like(law, bool), kept, law)
-    law = jnp.where(which, law, 0)
-    return jnp.log(law) - jnp.log(jnp.sum(law))
+    if log_law.shape[0] <= PAIRWISE or draw.top_k is not None:
+        return cut(log_law)
+    # Sorting takes longer than all else that is done with a law: not where all is kept.
+    return jax.lax.cond(~cold & (draw.top_p >= 1), jax.nn.log_softmax, cut, log_law)
 
 
 def _check(log_law: Any, draw: Any) -> Float[Array, " V"]:
@@ -76,8 +76,25 @@ def choose(number: Float[Array, ""], weights: Float[Array, " n"]) -> Int[Array, 
 
     An index of weight zero is never chosen; the weights must not all be zero.
     """
-    mass = jnp.cumsum(weights)
-    return jnp.argmax(mass > number * mass[-1]).astype(jnp.int32)
+    if weights.shape[0] <= PAIRWISE:
+        mass = _mass(weights)
+        return jnp.argmax(mass > number * jnp.max(mass)).astype(jnp.int32)
+    # First a block, then an index in it: sums over all indices take longer than all else here.
+    size = math.isqrt(weights.shape[0])
+    blocks = jnp.pad(weights, (0, -weights.shape[0] % size)).reshape(-1, size)
+    sums = jnp.sum(blocks, 1)
+    mass = _mass(sums)
+    aim = number * jnp.max(mass)
+    block = jnp.argmax(mass > aim)
+    inside = _mass(blocks[block])
+    # By rounding a block may end before its sum: then it is its last possible index.
+    beyond = (inside > aim - (mass[block] - sums[block])) | (inside == jnp.max(inside))
+    return (block * size + jnp.argmax(beyond)).astype(jnp.int32)
+
+
+def _mass(weights: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Cumulative sums; 0 at weights of zero, where rounding may make a sum larger than the one before."""
+    return jnp.where(weights > 0, jnp.cumsum(weights), 0)
 
 
 def likeliest(log_law: Float[Array, " V"]) -> Int[Array, ""]:

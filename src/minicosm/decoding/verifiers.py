@@ -17,6 +17,7 @@ from minicosm.models.checks import check_callable
 from minicosm.worlds.arrays import (
     AnyArray,
     check_count,
+    check_flag,
     check_key,
     check_kind,
     check_number,
@@ -26,8 +27,9 @@ from minicosm.worlds.arrays import (
 )
 from minicosm.worlds.memories import check_place, check_step
 
+from .host_calls import call_host
 from .hugging_face import HuggingFaceMemory
-from .rows import check_verifier
+from .rows import check_verifier, score_when
 
 HiddenStates = CachedMemory | HuggingFaceMemory
 
@@ -209,14 +211,8 @@ class DyckVerifier(eqx.Module):
         return memory.alive[n].astype(jnp.result_type(float))
 
 
-class CallableVerifier(eqx.Module):
-    """`function(tokens, n)` is the score of the first n of `tokens`; what stands after them means
-    nothing. The function must be one that JAX can trace."""
-
-    function: Callable[[Int[Array, " room"], Int[Array, ""]], Any]
-
-    def __check_init__(self) -> None:
-        check_callable("function", self.function, "function(tokens, n)")
+class _RemembersTokens:
+    """A verifier's memory of a string: its tokens."""
 
     def begin(self, room: int, source: PyTree = None) -> Int[Array, " room"]:
         """Room for the tokens."""
@@ -233,13 +229,23 @@ class CallableVerifier(eqx.Module):
         n, token = check_step(_no_tokens, memory, n, token, low=0)
         return _put(memory, n, token)
 
+
+class CallableVerifier(_RemembersTokens, eqx.Module):
+    """`function(tokens, n)` is the score of the first n of `tokens`; what stands after them means
+    nothing. The function must be one that JAX can trace."""
+
+    function: Callable[[Int[Array, " room"], Int[Array, ""]], Any]
+
+    def __check_init__(self) -> None:
+        check_callable("function", self.function, "function(tokens, n)")
+
     def score(self, memory: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, ""]:
         """What the function says of the first n tokens."""
         n = jnp.asarray(check_place(_no_tokens, memory, n, low=0), jnp.int32)
         return jnp.asarray(self.function(jnp.asarray(memory), n), jnp.result_type(float))
 
 
-class FunctionVerifier:
+class FunctionVerifier(_RemembersTokens):
     """A Python function from the tokens of an unfinished string, a NumPy array, to its score.
 
     It is called outside the compiled program, once for each string that occurs.
@@ -252,32 +258,29 @@ class FunctionVerifier:
         self.error: Exception | None = None
         """What the function raised, for whoever sees that its score is no number."""
 
-    def begin(self, room: int, source: PyTree = None) -> Int[Array, " room"]:
-        """Room for the tokens."""
-        return _no_tokens(room)
-
-    def read(
-        self,
-        memory: Int[Array, " room"],
-        n: Int[Array, ""],
-        token: Int[Array, ""],
-        source: PyTree = None,
-    ) -> Int[Array, " room"]:
-        """The tokens with `token` after the first n."""
-        n, token = check_step(_no_tokens, memory, n, token, low=0)
-        return _put(memory, n, token)
-
     def score(self, memory: Int[Array, " room"], n: Int[Array, ""]) -> Float[Array, ""]:
         """What the function says of the first n tokens."""
-        n = check_place(_no_tokens, memory, n, low=0)
-        shape = jax.ShapeDtypeStruct((), jnp.result_type(float))
-        return jax.pure_callback(self._scores, shape, memory, n, vmap_method="broadcast_all")
+        return self.score_when(memory, n, jnp.bool_(True))
 
-    def _scores(self, tokens: Any, n: Any) -> Float[np.ndarray, "*batch"]:
-        tokens, n = np.asarray(tokens), np.asarray(n)
-        rows, sizes = tokens.reshape(-1, tokens.shape[-1]), n.reshape(-1)
-        scores = [self._one(row[:k]) for row, k in zip(rows, sizes, strict=True)]
-        return np.array(scores, jnp.result_type(float)).reshape(n.shape)
+    def score_when(
+        self, memory: Int[Array, " room"], n: Int[Array, ""], asked: Bool[Array, ""]
+    ) -> Float[Array, ""]:
+        """The score if it is asked for; else 0, and the function is not called."""
+        n, asked = check_place(_no_tokens, memory, n, low=0), _truth("asked", asked)
+        shape = jax.ShapeDtypeStruct((), jnp.result_type(float))
+        return call_host(self._scores, (shape,), memory, n, asked)[0]
+
+    def _scores(
+        self,
+        scores: Float[np.ndarray, "*batch"],
+        tokens: Int[np.ndarray, "*batch room"],
+        n: Int[np.ndarray, "*batch"],
+        asked: Bool[np.ndarray, "*batch"],
+    ) -> None:
+        rows, sizes = tokens.reshape(n.size, -1), n.reshape(-1)
+        scores[...] = 0
+        for i in np.flatnonzero(asked):
+            scores.reshape(-1)[i] = self._one(rows[i, : sizes[i]])
 
     def _one(self, string: Int[np.ndarray, " n"]) -> float:
         known = string.tobytes()
@@ -357,7 +360,13 @@ class Thresholded(eqx.Module):
 
     def score(self, memory: PyTree, n: Int[Array, ""]) -> Float[Array, ""]:
         """1 if the other score of the first n tokens reaches the threshold, else 0."""
-        score = self.verifier.score(memory, n)
+        return self.score_when(memory, n, jnp.bool_(True))
+
+    def score_when(
+        self, memory: PyTree, n: Int[Array, ""], asked: Bool[Array, ""]
+    ) -> Float[Array, ""]:
+        """The same, for a verifier that is told whether its score is used."""
+        score = score_when(self.verifier, memory, n, _truth("asked", asked))
         passed = jnp.where(score >= self.threshold, 1.0, 0.0)
         return jnp.where(jnp.isnan(score), jnp.nan, passed)
 
@@ -370,6 +379,14 @@ def _no_tokens(room: int) -> Int[Array, " room"]:
 
 def _scores_of(room: int) -> Float[Array, " rows"]:
     return jnp.zeros(room + 1)
+
+
+def _truth(name: str, value: Any) -> Bool[Array, ""]:
+    """True or False as an array; one under a trace as it is."""
+    if not is_concrete(value):
+        return value
+    known = isinstance(value, jax.Array | np.ndarray) and value.shape == ()
+    return jnp.bool_(check_flag(name, np.asarray(value)[()] if known else value))
 
 
 def _put(rows: Array, at: Int[Array, ""], new: Array) -> Array:

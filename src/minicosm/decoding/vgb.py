@@ -68,7 +68,8 @@ class VGB(Draw):
     proposals: Proposals = field(default="none", metadata={"fixed": True, "texts": PROPOSALS})
     envelope: float = 1.0
     redraws: int = REDRAWS
-    """Proposals that are repeated: after this number of refusals at one string the row has FAILED."""
+    """Proposals that are repeated: after this number of refused children of one string the row has
+    FAILED."""
     record: int = field(default=0, metadata={"fixed": True})
     """How many moves of a row the trace keeps."""
 
@@ -140,18 +141,21 @@ class VGB(Draw):
     ) -> r.Row:
         """Propose one neighbour."""
         root, leaf = row.n <= task.prompt_length, r.is_full(task, row)
-        up = numbers[1] < 0.5
-        child = goes & ~up & ~leaf
         here, row = r.score(task, row, False, probability=False)
+        here = jnp.where(root, 0, here)
+        # Parents that are refused cost nothing: this is the first proposal that is none. A leaf has but
+        # a parent.
+        up = goes & jnp.where(leaf, here > 0, numbers[1] * (self.envelope + here) < here)
+        child = goes & ~up & ~leaf
         log_law, row = r.law(task, row, child)
         before, token = row.n, choose(numbers[0], jnp.exp(truncate(log_law, self)))
         row = r.append(task, row, token, child)
         there, row = r.score(task, row, child, probability=False)
-        weight = jnp.where(up, jnp.where(root, 0, here), jnp.where(leaf, 0, there))
-        row = r.note_fault(row, r.ABOVE_ENVELOPE, goes & (weight > self.envelope * r.ONE))
-        accepted = goes & (numbers[2] * self.envelope < weight)
+        largest = jnp.where(child, jnp.maximum(here, there), here)
+        row = r.note_fault(row, r.ABOVE_ENVELOPE, goes & (largest > self.envelope * r.ONE))
+        accepted = up | (child & (numbers[2] * self.envelope < there))
         row = row._replace(n=jnp.where(accepted, row.n, before))
-        row = r.back(row, before - 1, accepted & up)
+        row = r.back(row, before - 1, up)
         refused = jnp.where(goes & ~accepted, row.own.refused + 1, 0)
         awake = goes & ~accepted
         row = row._replace(own=row.own._replace(awake=awake, refused=refused))

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
+from minicosm.sentences import (
+    check_choice,
+    check_flag,
+    check_kind,
+    check_text,
+    check_texts,
+    shown,
+)
 
-def shown(value: Any, most: int = 60) -> str:
-    """`repr` in one line of at most `most` characters."""
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return f"an array of shape {value.shape} and dtype {value.dtype}"
-    text = " ".join(repr(value).split())
-    return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-def check_text(name: str, value: Any) -> None:
-    """Raise unless `value` is a text."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {shown(value)}; it must be a text")
-
-
-def check_texts(name: str, value: Any) -> tuple[str, ...]:
-    """`value` as a tuple if it is a list or tuple of texts."""
-    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-        raise TypeError(f"{name} is {shown(value)}; it must be a list of texts")
-    return tuple(value)
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Raise unless `value` is one of these words."""
-    if not isinstance(value, str) or value not in choices:
-        words = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} is {shown(value)}; it must be one of {words}")
+__all__ = [
+    "as_number",
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "check_function",
+    "check_kind",
+    "check_mapping",
+    "check_number",
+    "check_text",
+    "check_texts",
+    "finite_number",
+    "shown",
+]
 
 
 def check_mapping(name: str, value: Any) -> None:
@@ -42,23 +38,10 @@ def check_mapping(name: str, value: Any) -> None:
         raise TypeError(f"{name} is {shown(value)}; it must be a dict whose keys are texts")
 
 
-def check_kind(name: str, value: Any, kind: type | tuple[type, ...], wanted: str) -> None:
-    """Raise unless `value` is of this class; `wanted` says which that is ("a Study")."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
-
-
 def check_function(name: str, value: Any) -> None:
     """Raise unless `value` is a function."""
     if not callable(value) or isinstance(value, type):
         raise TypeError(f"{name} is {shown(value)}; it must be a function")
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """`value` if it is True or False, Python's or NumPy's."""
-    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
-        raise TypeError(f"{name} is {shown(value)}; it must be True or False")
-    return bool(value)
 
 
 def check_number(name: str, value: Any, test: Callable[[float], bool], wanted: str) -> float:

@@ -228,7 +228,9 @@ def print_agreement(console: Console, pairs: Sequence[tuple[Checked, Checked]]) 
         for name, before, now, agrees in compared:
             if not agrees:
                 console.print(
-                    f"  {name}: {number(now)}; it was {number(before)}", markup=False, style="red"
+                    f"  {plain(name)}: {number(now)}; it was {number(before)}",
+                    markup=False,
+                    style="red",
                 )
                 code = max(code, 1)
     return code

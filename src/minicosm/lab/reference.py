@@ -14,7 +14,6 @@ import io
 import json
 import os
 import platform
-import subprocess
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,10 +23,11 @@ from typing import Any
 from minicosm.lab.claims import Claim, LabError, ProfileName, Results, Study, TrialResult
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.files import read_arrays, write_arrays
+from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.reads import Path as Read
 from minicosm.lab.reads import watched
 from minicosm.lab.run import Checked, recalled
-from minicosm.lab.store import Store
+from minicosm.lab.store import Store, commit
 
 FOLDER = Path(__file__).parents[1] / "reference"
 
@@ -124,12 +124,12 @@ def keep(
 ) -> dict[str, int]:
     """Make the stored verdicts of these claims their reference results; bytes by study.
 
-    What stands there of other claims of the studies stays. A claim without a verdict, with options of
+    What stands there of other claims of the studies stays: every claim has the commit, date and seed of
+    its own run. A claim without a verdict, with options of
     its own, or whose check says something else of what is kept than it said of the whole, is refused.
     """
     reference = Reference(folder)
-    where = {"commit": _commit(), "machine": _machine()}
-    sizes = {}
+    code, machine, sizes = Fingerprints(), _machine(), {}
     for study in dict.fromkeys(study for study, _ in selection):
         chosen = [claim for each, claim in selection if each is study]
         known = {claim.id for claim in study.claims}
@@ -149,6 +149,7 @@ def keep(
         whole: dict[str, TrialResult] = {}
         for claim in chosen:
             record, svg = _verdict(store, claim, profile)
+            where = {"commit": _commit(record, code.of_claim(claim)), "machine": machine}
             verdicts[claim.id] = {**record, "reference": where}
             if svg is not None:
                 figures[_figure_name(claim)] = svg
@@ -281,19 +282,12 @@ def _replace(path: Path, data: bytes) -> None:
     os.replace(new, path)
 
 
-def _commit() -> str:
-    """The commit of the source code, with a mark if files differ from it; or `unknown`."""
-    try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--dirty=, changed", "--abbrev=12", "--exclude=*"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            timeout=20,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
-    return found.stdout.strip() if found.returncode == 0 else "unknown"
+def _commit(record: Mapping[str, Any], code_version: str) -> str:
+    """That of the run; for a verdict of an older lab, which did not note it, that of the present code if
+    it is the same."""
+    if record.get("commit"):
+        return str(record["commit"])
+    return commit() if record["code_version"] == code_version else f"before {commit()}"
 
 
 def _machine() -> str:

@@ -33,7 +33,7 @@ from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import ExecutorName, Failure, Job, execute
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.options import assign
-from minicosm.lab.store import Kept, Store, address, versions
+from minicosm.lab.store import Kept, Store, address, commit, versions
 
 Selection = Sequence[tuple[Study, Claim]]
 Plan = Mapping[str, tuple[str, Trial]]  # the address of every trial, and the trial
@@ -44,8 +44,9 @@ class Checked:
     """A claim after a run: its outcome, or the sentence that says why it has none.
 
     `seconds` is what its trials took when they ran, plus the check; `trials` maps the
-    claim's names of its trials to their addresses; `options` are those of the claim's options that
-    were given, as they were written; `reference` says commit and machine of a reference result.
+    claim's names of its trials to their addresses; `commit` is that of the source code; `options` are
+    those of the claim's options that were given, as they were written; `reference` says commit and machine
+    of a reference result.
     """
 
     study: Study
@@ -59,6 +60,7 @@ class Checked:
     code_version: str = ""
     date: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    commit: str = ""
     svg: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     audit: Mapping[str, Any] | None = None
@@ -99,6 +101,7 @@ class Checked:
             "code_version": self.code_version,
             "date": self.date,
             "versions": dict(self.versions),
+            "commit": self.commit,
         }
 
 
@@ -160,6 +163,7 @@ def recalled(
         code_version=record["code_version"],
         date=record["date"],
         versions=record["versions"],
+        commit=record.get("commit", ""),
         svg=svg,
         options=record.get("options", {}),
         audit=record.get("audit"),
@@ -257,6 +261,7 @@ def check(
                 options={name: options[name] for name in given},
                 date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
                 versions=versions(),
+                commit=commit(),
             )
             judged = _judge(base, planned, kept, failures, store)
             store.save_verdict(profile, claim.id, judged.record(), judged.svg)

@@ -77,6 +77,27 @@ def to_stderr(sentence: str) -> None:
 
 
 @cache
+def commit() -> str:
+    """The commit of the source code, with a mark if files differ from it; `unknown` outside of its
+    repository (an environment may stand in that of someone else)."""
+    import subprocess
+
+    def git(*words: str) -> str:
+        found = subprocess.run(
+            ["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=20
+        )
+        return found.stdout.strip() if found.returncode == 0 else ""
+
+    try:
+        if git("rev-parse", "--show-prefix") != "src/minicosm/lab/":
+            return "unknown"
+        words = ("describe", "--always", "--dirty=, changed", "--abbrev=12", "--exclude=*")
+        return git(*words) or "unknown"
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+
+
+@cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that numbers depend on, not importing them."""
     found = {"python": ".".join(map(str, sys.version_info[:3]))}

@@ -38,7 +38,7 @@ def is_live(study: Study, claim: Claim) -> bool:
     if claim.id in study.live:
         return True
     trials = claim.trials(PROFILE, 0).values()
-    return all(".suites." in trial.run.__module__ for trial in trials)
+    return bool(trials) and all(".suites." in trial.run.__module__ for trial in trials)
 
 
 def tour(

@@ -23,7 +23,7 @@ from minicosm.worlds.memories import check_place, check_step
 
 from .config import TransformerConfig
 from .layers import Attention
-from .positions import rotate, sinusoids
+from .positions import Placement, recency, rotate
 from .transformer import Transformer
 
 
@@ -50,27 +50,30 @@ class CachedTransformer(eqx.Module):
     The start token is the one that stood before every sequence in training, as in
     `CausalObjective(world, length=T, start=V)` with `TransformerConfig(vocab=V, extra_inputs=1, ...)`:
     such a model generates from an empty prompt. With learned positions, strings of T tokens need
-    `max_length=T + 1`.
+    `max_length=T + 1`. `placement` is that of the model's `logits`.
     """
 
     model: Transformer
     start: int = eqx.field(static=True)
     keep: tuple[int, ...] = eqx.field(static=True, default=())
+    placement: Placement | None = None
 
     def __check_init__(self) -> None:
         check_kind("model", self.model, Transformer, "a Transformer")
         config = self.model.config
         if not config.causal:
             raise ValueError("this model reads ahead; a generator needs a config with causal=True")
-        rows = config.vocab + config.extra_inputs
-        if check_count("start", self.start, least=0) >= rows:
-            raise ValueError(f"the start token is {self.start}; it must be one of 0..{rows - 1}")
+        if check_count("start", self.start, least=0) >= self._inputs:
+            raise ValueError(
+                f"the start token is {self.start}; it must be one of 0..{self._inputs - 1}"
+            )
         check_kind("keep", self.keep, tuple, "a tuple of layers, such as (0, 2)")
         for layer in self.keep:
             if check_count("a layer in keep", layer, least=0) > config.layers:
                 raise ValueError(
                     f"keep has layer {layer}; this model has the layers 0..{config.layers}"
                 )
+        self.model._placement(self.placement, 1)
 
     @property
     def vocab(self) -> int:
@@ -82,26 +85,35 @@ class CachedTransformer(eqx.Module):
         config = self.model.config
         return config.max_length - 1 if config.positions == "learned" else None
 
-    def begin(self, room: int) -> CachedMemory:
-        """The memory of the empty string: the start token has been read."""
-        return self._read(self._empty(room), jnp.int32(0), jnp.int32(self.start))
+    @property
+    def _inputs(self) -> int:
+        """How many tokens the model reads, those that it never predicts included."""
+        return self.model.vocab + self.model.config.extra_inputs
+
+    def begin(self, room: int, start: Int[AnyArray, ""] | int | None = None) -> CachedMemory:
+        """The memory of the empty string: the start token has been read, or `start` in its place."""
+        first = jnp.int32(self.start)
+        if start is not None:
+            start = check_whole_numbers("start", start, 0, self._inputs - 1, ())
+            first = jnp.asarray(start, jnp.int32)
+        return self._read(self._empty(room), jnp.int32(0), first)
 
     def begin_after(self, room: int, tokens: Int[Array, " P"]) -> CachedMemory:
         """The memory of a string of P tokens, read in one pass; up to rounding that of `begin` and P
         times `read`."""
         memory, (model, config) = self._empty(room), (self.model, self.model.config)
-        tokens = jnp.asarray(check_whole_numbers("tokens", tokens, 0, self.vocab - 1, (None,)))
+        tokens = jnp.asarray(check_whole_numbers("tokens", tokens, 0, self._inputs - 1, (None,)))
         if tokens.shape[0] > room:
             raise ValueError(f"tokens are {tokens.shape[0]}; the memory has room for {room}")
         ids = jnp.concatenate([jnp.full(1, self.start, tokens.dtype), tokens])
         embedded = jnp.asarray(model.token_embedding)[ids]
-        x, visible, _ = model._start(embedded, None, None)
+        x, visible, _, slopes = model._start(embedded, None, None, self.placement)
         keys, values, streams = [], [], [x]
         for i in range(config.layers):
             layer = jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf)[i], model.layers)
             note = Note(layer.attention)
             layer = eqx.tree_at(lambda whole: whole.attention, layer, note)
-            x, _ = layer(config, x, visible, None)
+            x, _ = layer(config, x, visible, None, slopes=slopes)
             keys.append(_head(memory.keys[i], note.keys, axis=1))
             values.append(_head(memory.values[i], note.values, axis=1))
             streams.append(x)
@@ -147,7 +159,7 @@ class CachedTransformer(eqx.Module):
 
     def read(self, memory: CachedMemory, n: Int[Array, ""], token: Int[Array, ""]) -> CachedMemory:
         """The memory once `token` stands after the first n tokens."""
-        n, token = check_step(self._empty, memory, n, token, self.vocab)
+        n, token = check_step(self._empty, memory, n, token, self._inputs)
         return self._read(memory, n + 1, jnp.asarray(token))
 
     def law(self, memory: CachedMemory, n: Int[Array, ""]) -> Float[Array, " V"]:
@@ -161,7 +173,10 @@ class CachedTransformer(eqx.Module):
         """Put `token` at position `at`."""
         model, config = self.model, self.model.config
         rows = memory.hidden.shape[0]
-        x = self._positioned(token, at, rows)
+        placement = model._placement(self.placement, rows)
+        x = _row(jnp.asarray(model.token_embedding), token)[None]
+        x = model._positioned(x, at, rows, placement)
+        x = x if model.embedding_norm is None else model.embedding_norm(config, x)
         here = jnp.arange(rows) == at
         past = jnp.arange(rows) <= at
 
@@ -171,7 +186,7 @@ class CachedTransformer(eqx.Module):
             layer = jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf)[i], model.layers)
             recall = Recall(layer.attention, memory.keys[i], memory.values[i], here, past, at)
             layer = eqx.tree_at(lambda whole: whole.attention, layer, recall)
-            x, _ = layer(config, x, None, None)
+            x, _ = layer(config, x, None, None, slopes=placement.slopes)
             keys.append(recall.keys)
             values.append(recall.values)
         streams = memory.streams
@@ -187,24 +202,6 @@ class CachedTransformer(eqx.Module):
             _put(memory.hidden, x, here[:, None]),
             _put(memory.logits, model.readout(x), here[:, None]),
         )
-
-    def _positioned(
-        self, token: Int[Array, ""], at: Int[Array, ""], rows: int
-    ) -> Float[Array, "1 E"]:
-        """The token's embedding with its position, as the first layer of `Transformer` reads it."""
-        model, config = self.model, self.model.config
-        embedding = jnp.asarray(model.token_embedding)
-        x = _row(embedding, token)
-        if model.position_embedding is not None:
-            x = x + _row(jnp.asarray(model.position_embedding), at)
-        if model.position_scale is not None:
-            waves = jnp.asarray(sinusoids(rows, config.width), x.dtype)
-            x = x + model.position_scale * _row(waves, at)
-        if model.position_direction is not None:
-            x = x + (jnp.asarray(at).astype(x.dtype) / config.max_length) * jnp.asarray(
-                model.position_direction
-            )
-        return (x if model.embedding_norm is None else model.embedding_norm(config, x))[None]
 
 
 class Recall:
@@ -233,6 +230,7 @@ class Recall:
         key: None,
         keep_weights: bool = False,
         at: None = None,
+        slopes: Float[AnyArray, " H"] | None = None,
     ) -> tuple[Float[Array, "1 E"], None]:
         precise, kind = x.dtype, self.keys.dtype
         projected = self.attention._project(x.astype(kind), slice(None))
@@ -247,6 +245,8 @@ class Recall:
         logits = jnp.einsum(
             "hd,hsd->hs", query[0] * config.scale, self.keys, preferred_element_type=precise
         )
+        if slopes is not None:
+            logits = logits + recency(slopes, self.at[None], logits.shape[1], precise)[:, 0]
         logits = jnp.where(self.past, logits, jnp.finfo(precise).min)
         weights = jnp.exp(logits - logits.max(-1, keepdims=True))
         mixed = jnp.einsum(
@@ -277,6 +277,7 @@ class Note:
         key: None,
         keep_weights: bool = False,
         at: None = None,
+        slopes: Float[AnyArray, " H"] | None = None,
     ) -> tuple[Float[Array, "T E"], None]:
         # The attention projects the same rows; the compiler does so once.
         kind = x.dtype if config.compute is None else jnp.dtype(config.compute)
@@ -285,7 +286,7 @@ class Note:
         if config.positions == "rotary":
             keys = rotate(keys, config.rotary_base)
         self.keys, self.values = keys.swapaxes(0, 1), projected[:, 2].swapaxes(0, 1)
-        return self.attention(config, x, visible, key)[0], None
+        return self.attention(config, x, visible, key, slopes=slopes)[0], None
 
 
 def _head(rows: Float[Array, "..."], new: Float[Array, "..."], axis: int) -> Float[Array, "..."]:

@@ -17,20 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from minicosm.sentences import check_kind as check_kind
+from minicosm.sentences import shown
 from minicosm.worlds.arrays import AnyArray, check_tokens, is_concrete
 from minicosm.worlds.arrays import check_count as worlds_check_count
 
 
-def shown(value: Any) -> str:
-    """A value as a message shows it: one line, not too long."""
-    if isinstance(value, AnyArray) and value.ndim:
-        return f"an array of shape {value.shape} and dtype {value.dtype}"
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
 def check_flag(name: str, value: Any) -> None:
-    """Raise unless `value` is True or False."""
+    """Raise unless `value` is True or False; here this is a wrong value, as one of a setting."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is {shown(value)}; it must be True or False")
 
@@ -68,12 +62,6 @@ def check_number(
         text = str(value) if good else shown(value)
         raise ValueError(f"{name} is {text}; it must be {needed}")
     return float(value)
-
-
-def check_kind(name: str, value: Any, kind: type | tuple[type, ...], needed: str) -> None:
-    """Raise unless `value` is of this kind; `needed` says it in words."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} is {shown(value)}; it must be {needed}")
 
 
 def check_callable(name: str, value: Any, *calls: str) -> None:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
 
-from .checks import check_count, check_flag, check_kind, check_number, shown
+from minicosm.sentences import check_choice
+
+from .checks import check_count, check_flag, check_kind, check_number
 
 Activation = Literal["gelu", "gelu_tanh", "relu", "silu", "tanh"]
 NormPlace = Literal["pre", "post", "branch", "none"]
@@ -109,7 +111,7 @@ class TransformerConfig:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
             if value is not None or name not in _OPTIONAL:
-                check_choice(name, value, choices)
+                check_choice(name, value, get_args(choices))
         for name in _FLAGS:
             value = getattr(self, name)
             if value is not None or name not in _OPTIONAL:
@@ -190,14 +192,6 @@ class TransformerConfig:
     @property
     def scale(self) -> float:
         return self.size_of_head**-0.5 if self.attention_scale is None else self.attention_scale
-
-
-def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Raise unless `value` is one of the words of a `Literal`."""
-    if not isinstance(value, str) or value not in get_args(choices):
-        raise ValueError(
-            f"{name} is {shown(value)}; it must be one of {', '.join(get_args(choices))}"
-        )
 
 
 _OPTIONAL = {"mlp_norm", "compute", "embedding_norm", "final_norm"}

@@ -18,7 +18,7 @@ from minicosm.worlds.arrays import AnyArray
 
 from .checks import check_memory
 from .config import TransformerConfig
-from .positions import rotate
+from .positions import recency, rotate
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "gelu": lambda x: jax.nn.gelu(x, approximate=False),
@@ -105,7 +105,7 @@ class Norm(eqx.Module):
 
 
 class Attention(eqx.Module):
-    """`y_i = sum_h sum_j softmax_j(scale q_ih . k_jh) v_jh O_h + bias`.
+    """`y_i = sum_h sum_j softmax_j(scale q_ih . k_jh - slopes_h |i - j|) v_jh O_h + bias`.
 
     `qkv[:, 0, h]`, `qkv[:, 1, h]` and `qkv[:, 2, h]` are head h's query, key and value matrices,
     `out[h]` is its output matrix.
@@ -132,6 +132,7 @@ class Attention(eqx.Module):
         key: PRNGKeyArray | None,
         keep_weights: bool = False,
         at: Int[AnyArray, " n"] | None = None,
+        slopes: Float[AnyArray, " H"] | None = None,
     ) -> tuple[Float[Array, "n E"], Float[Array, "H n T"] | None]:
         """The output (at all positions, or only `at` these) and, if asked for, the attention
         weights before dropout.
@@ -161,6 +162,9 @@ class Attention(eqx.Module):
         logits = jnp.einsum(
             "thd,shd->hts", query * config.scale, keys, preferred_element_type=precise
         )
+        if slopes is not None:
+            where = jnp.arange(x.shape[0]) if at is None else at
+            logits = logits + recency(slopes, where, x.shape[0], precise)
         if visible is not None:
             seen = visible if at is None or visible.shape[0] == 1 else jnp.asarray(visible)[at]
             logits = jnp.where(seen, logits, jnp.finfo(precise).min)
@@ -254,6 +258,7 @@ class Layer(eqx.Module):
         key: PRNGKeyArray | None,
         keep_weights: bool = False,
         at: Int[AnyArray, " n"] | None = None,
+        slopes: Float[AnyArray, " H"] | None = None,
     ) -> tuple[Float[Array, "n E"], Float[Array, "H n T"] | None]:
         """The next residual stream (at all positions, or only `at` these, which read all) and, if
         asked for, this layer's attention weights."""
@@ -273,7 +278,7 @@ class Layer(eqx.Module):
 
         place, norm = config.norm, self.attention_norm
         y, weights = self.attention(
-            config, norm_at(place, norm, "pre", x), visible, keys[0], keep_weights, at
+            config, norm_at(place, norm, "pre", x), visible, keys[0], keep_weights, at, slopes
         )
         x = x if at is None else x[at]
         x = join(place, norm, config.attention_residual, x, y, keys[1])

@@ -21,7 +21,7 @@ from .checks import (
 )
 from .config import TransformerConfig
 from .layers import ACTIVATIONS, Draws, Layer, Norm, dropout
-from .positions import sinusoids
+from .positions import Placement, after_offset, check_placement, rows_from, wave_rows
 
 
 class TransformerTrace(NamedTuple):
@@ -138,6 +138,7 @@ class Transformer(eqx.Module):
         *,
         visible: Bool[AnyArray, "*rows T"] | None = None,
         key: PRNGKeyArray | None = None,
+        placement: Placement | None = None,
     ) -> Float[Array, "n E"]:
         """The residual stream after the last layer, normalised if the config says so.
 
@@ -146,15 +147,16 @@ class Transformer(eqx.Module):
 
         `visible[j]` says whether position j may be read at all (False for padding), `visible[i, j]`
         whether position i may read position j; a causal model also never reads ahead. A position
-        that may read nothing reads the mean of all. `key` turns dropout on.
+        that may read nothing reads the mean of all. `key` turns dropout on. `placement` says where
+        the sequence stands and how much nearer positions are preferred.
         """
-        x, visible, keys = self._start(embeddings, visible, key)
+        x, visible, keys, slopes = self._start(embeddings, visible, key, placement)
         at = None if at is None else check_positions("at", at, x.shape[0])
         config = self.config
 
         def step(x: Array, layer_and_key: Any, at: Any = None) -> tuple[Array, None]:
             layer, key = layer_and_key
-            return layer(config, x, visible, key, at=at)[0], None
+            return layer(config, x, visible, key, at=at, slopes=slopes)[0], None
 
         step = jax.checkpoint(step, prevent_cse=False) if config.remat else step
         layers = jax.tree.map(jnp.asarray, (self.layers, keys))
@@ -184,10 +186,12 @@ class Transformer(eqx.Module):
         *,
         visible: Bool[AnyArray, "*rows T"] | None = None,
         key: PRNGKeyArray | None = None,
+        placement: Placement | None = None,
     ) -> Float[Array, "n V"]:
         """Unnormalised log laws: of the position's own token, or of the next one if causal; of
         all positions, or `at` these."""
-        return self._readout(self.hidden(embeddings, at, visible=visible, key=key))
+        hidden = self.hidden(embeddings, at, visible=visible, key=key, placement=placement)
+        return self._readout(hidden)
 
     def predict(
         self,
@@ -196,17 +200,23 @@ class Transformer(eqx.Module):
         *,
         visible: Bool[AnyArray, "*rows T"] | None = None,
         key: PRNGKeyArray | None = None,
+        placement: Placement | None = None,
     ) -> Float[Array, "n V"]:
         """`softmax(logits(embeddings, at))`: for every position a law over the real tokens."""
-        return jax.nn.softmax(self.logits(embeddings, at, visible=visible, key=key), axis=-1)
+        logits = self.logits(embeddings, at, visible=visible, key=key, placement=placement)
+        return jax.nn.softmax(logits, axis=-1)
 
     def next_logits(
-        self, tokens: Int[AnyArray, " T"], *, key: PRNGKeyArray | None = None
+        self,
+        tokens: Int[AnyArray, " T"],
+        *,
+        key: PRNGKeyArray | None = None,
+        placement: Placement | None = None,
     ) -> Float[Array, "T V"]:
         """Unnormalised log law of the token after each position; the model must be causal."""
         if not self.config.causal:
             raise ValueError("this model reads ahead; next_logits needs a config with causal=True")
-        return self.logits(self.embed(tokens), key=key)
+        return self.logits(self.embed(tokens), key=key, placement=placement)
 
     def trace(
         self,
@@ -215,6 +225,7 @@ class Transformer(eqx.Module):
         *,
         visible: Bool[AnyArray, "*rows T"] | None = None,
         key: PRNGKeyArray | None = None,
+        placement: Placement | None = None,
     ) -> TransformerTrace:
         """Residual streams, attention weights and logits of tokens (or of embeddings)."""
         inputs = numbers_of("inputs", inputs, "tokens or rows")
@@ -222,12 +233,12 @@ class Transformer(eqx.Module):
             inputs = self.embed(inputs, observed)
         elif observed is not None:
             raise ValueError("observed goes with tokens; embeddings hold the mask's row already")
-        start, visible, keys = self._start(inputs, visible, key, "inputs")
+        start, visible, keys, slopes = self._start(inputs, visible, key, placement, "inputs")
         config = self.config
 
         def step(x: Array, layer_and_key: Any) -> tuple[Array, tuple[Array, Array]]:
             layer, key = layer_and_key
-            x, weights = layer(config, x, visible, key, keep_weights=True)
+            x, weights = layer(config, x, visible, key, keep_weights=True, slopes=slopes)
             return x, (x, weights)
 
         last, (streams, attention) = jax.lax.scan(step, start, (self.layers, keys))
@@ -241,27 +252,23 @@ class Transformer(eqx.Module):
         embeddings: AnyArray,
         visible: AnyArray | None,
         key: PRNGKeyArray | None,
+        placement: Placement | None,
         name: str = "embeddings",
-    ) -> tuple[Float[Array, "T E"], Bool[AnyArray, "#T T"] | None, Any]:
-        """What the layers begin with: rows with positions, what may read what, and dropout keys."""
+    ) -> tuple[Float[Array, "T E"], Bool[AnyArray, "#T T"] | None, Any, Any]:
+        """What the layers begin with: rows with positions, what may read what, dropout keys and slopes."""
         config = self.config
         embeddings = check_rows(name, embeddings, config.width)
         if key is not None:
             check_key("key", key)
         length = embeddings.shape[0]
         x = jnp.asarray(embeddings).astype(jnp.asarray(self.token_embedding).dtype)
-        if self.position_embedding is not None:
-            if length > config.max_length:
-                raise ValueError(
-                    f"the sequence has {length} positions, prompt included; "
-                    f"this model has {config.max_length} learned positions"
-                )
-            x = x + jnp.asarray(self.position_embedding)[:length]
-        if self.position_scale is not None:
-            x = x + self.position_scale * jnp.asarray(sinusoids(length, config.width), x.dtype)
-        if self.position_direction is not None:
-            where = jnp.arange(length, dtype=x.dtype)[:, None] / config.max_length
-            x = x + where * jnp.asarray(self.position_direction)
+        if self.position_embedding is not None and length > config.max_length:
+            raise ValueError(
+                f"the sequence has {length} positions, prompt included; "
+                f"this model has {config.max_length} learned positions"
+            )
+        placement = self._placement(placement, length)
+        x = self._positioned(x, 0, length, placement)
         if self.embedding_norm is not None:
             x = self.embedding_norm(config, x)
         keys = None
@@ -269,7 +276,33 @@ class Transformer(eqx.Module):
             key, first = jax.random.split(key)
             x = dropout(first, config.dropout, x)
             keys = jax.random.split(key, config.layers)
-        return x, _visibility(visible, length, config.causal), keys
+        return x, _visibility(visible, length, config.causal), keys, placement.slopes
+
+    def _placement(self, placement: Placement | None, room: int) -> Placement:
+        """The placement, if this model can have `room` positions in it."""
+        config = self.config
+        return check_placement(
+            placement, heads=config.heads, width=config.width, kind=config.positions, room=room,
+            most=config.max_length,
+        )  # fmt: skip
+
+    def _positioned(
+        self, x: Float[Array, "n E"], first: Any, length: int, placement: Placement
+    ) -> Float[Array, "n E"]:
+        """Rows that stand at the positions `first, first + 1, ...` of a sequence of `length`, with what is
+        added there."""
+        config, count, begin = self.config, x.shape[0], after_offset(placement, first)
+        if self.position_embedding is not None:
+            x = x + rows_from(jnp.asarray(self.position_embedding), begin, count)
+        if self.position_scale is not None:
+            waves = wave_rows(placement, first, count, config.width, length, x.dtype)
+            x = x + self.position_scale * waves
+        if self.position_direction is not None:
+            where = jnp.arange(count, dtype=x.dtype)[:, None]
+            if not isinstance(begin, int):
+                where = where + jnp.asarray(begin).astype(x.dtype)
+            x = x + where / config.max_length * jnp.asarray(self.position_direction)
+        return x
 
 
 def _visibility(

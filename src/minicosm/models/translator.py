@@ -1,7 +1,7 @@
 """An encoder-decoder Transformer that translates: all positions at once, or one after the other."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import equinox as eqx
 import jax
@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 
+from minicosm.sentences import check_choice
 from minicosm.worlds.arrays import AnyArray
 
 from .by_token import TokenByToken
@@ -21,7 +22,7 @@ from .checks import (
     check_kind,
     check_rows,
 )
-from .config import TransformerConfig, check_choice
+from .config import TransformerConfig
 from .layers import Attention, Draws, Norm, dropout
 from .sublayers import BUCKETS, Memory, Sublayers, attend, project, relative_buckets
 
@@ -89,7 +90,7 @@ class TranslatorConfig:
         check_count("lengths", self.lengths, least=0)
         if self.source_vocab is not None:
             check_count("source_vocab", self.source_vocab)
-        check_choice("positions", self.positions, TranslatorPositions)
+        check_choice("positions", self.positions, get_args(TranslatorPositions))
         for name in ("causal", "positional_attention", "tied", "bias"):
             check_flag(name, getattr(self, name))
         if not self.causal and not self.lengths:

@@ -1,9 +1,11 @@
-"""A Transformer's weights by name, and as a safetensors file.
+"""A model's weights by name, and as a safetensors file.
 
 A name is the path of the array in the model, with the layer's number after `layers`:
 `token_embedding`, `mask_embedding`, `position_embedding`, `layers.0.attention.qkv`,
 `layers.0.attention_norm.scale`, `layers.1.mlp.up`, `final_norm.shift`, `output_bias`. Shapes are
-those of the model's own arrays without the axis of layers; matrices act from the right, `x @ w`.
+those of the model's own arrays without the axis of layers; matrices act from the right, `x @ w`. An LSTM
+has `token_embedding`, `output`, `output_bias`, and `cell.weight_ih`, `cell.weight_hh`, `cell.bias`, whose
+matrices act from the left.
 """
 
 import contextlib
@@ -13,7 +15,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
@@ -24,21 +26,29 @@ from safetensors.numpy import save as safetensors_bytes
 
 from .checks import check_file, check_kind, check_number, check_path, numbers_of
 from .config import TransformerConfig
+from .lstm import LSTM, LSTMConfig
 from .transformer import Transformer
 
-FORMAT = "minicosm.transformer"
+Model = Transformer | LSTM
+Config = TransformerConfig | LSTMConfig
+MODELS = (Transformer, LSTM)
+FORMATS: dict[str, type[Config]] = {
+    "minicosm.transformer": TransformerConfig,
+    "minicosm.lstm": LSTMConfig,
+}
+"""What a file says that it holds, and of which kind its config is."""
 
 
-def to_arrays(model: Transformer) -> dict[str, Float[np.ndarray, "..."]]:
+def to_arrays(model: Model) -> dict[str, Float[np.ndarray, "..."]]:
     """Every array of the model by its name; a stack of models (an ensemble) is refused."""
-    check_kind("model", model, Transformer, "a Transformer")
+    check_kind("model", model, MODELS, "a Transformer or an LSTM")
     config = model.config
     expected = shapes(config)
     arrays: dict[str, np.ndarray] = {}
     for path, leaf in jax.tree.leaves_with_path(model):
         name, value = _name(path), np.asarray(leaf)
         if name.startswith("layers."):
-            layers = (_of_layer(name, i) for i in range(config.layers))
+            layers = (_of_layer(name, i) for i in range(_layers(config)))
             arrays |= dict(zip(layers, value, strict=False))
         else:
             arrays[name] = value
@@ -48,21 +58,33 @@ def to_arrays(model: Transformer) -> dict[str, Float[np.ndarray, "..."]]:
     return arrays
 
 
+@overload
 def from_arrays(
     config: TransformerConfig, arrays: Mapping[str, Any], *, fill: float | int | None = None
-) -> Transformer:
+) -> Transformer: ...
+
+
+@overload
+def from_arrays(
+    config: LSTMConfig, arrays: Mapping[str, Any], *, fill: float | int | None = None
+) -> LSTM: ...
+
+
+def from_arrays(
+    config: Config, arrays: Mapping[str, Any], *, fill: float | int | None = None
+) -> Model:
     """The model with these weights, which are kept in the precision they come in.
 
     Every name of `shapes(config)` must be there, unless `fill` says what the others hold; a
     construction names the arrays it needs and sets `fill=0`.
     """
-    check_kind("config", config, TransformerConfig, "a TransformerConfig")
+    _check_config(config)
     check_kind("arrays", arrays, Mapping, "a mapping from names to arrays")
     if fill is not None:
         check_number("fill", fill)
-    elif config.layers > len(arrays):
+    elif _layers(config) > len(arrays):
         raise ValueError(
-            f"arrays has {len(arrays)} entries; a config of {config.layers:,} layers needs more"
+            f"arrays has {len(arrays)} entries; a config of {_layers(config):,} layers needs more"
         )
     expected = shapes(config)
     unknown = [name for name in arrays if name not in expected]
@@ -87,33 +109,34 @@ def from_arrays(
     for path, _ in skeleton:
         name = _name(path)
         if name.startswith("layers."):
-            leaves.append(np.stack([values[_of_layer(name, i)] for i in range(config.layers)]))
+            leaves.append(np.stack([values[_of_layer(name, i)] for i in range(_layers(config))]))
         else:
             leaves.append(values[name])
     return jax.tree.unflatten(structure, leaves)
 
 
-def shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
+def shapes(config: Config) -> dict[str, tuple[int, ...]]:
     """The names of the arrays that a model of this config has, and their shapes."""
-    check_kind("config", config, TransformerConfig, "a TransformerConfig")
+    _check_config(config)
     named: dict[str, tuple[int, ...]] = {}
     for path, leaf in jax.tree.leaves_with_path(_skeleton(config)):
         name = _name(path)
         if name.startswith("layers."):
-            named |= {_of_layer(name, i): leaf.shape[1:] for i in range(config.layers)}
+            named |= {_of_layer(name, i): leaf.shape[1:] for i in range(_layers(config))}
         else:
             named[name] = leaf.shape
     return named
 
 
-def save(model: Transformer, path: str | os.PathLike) -> None:
+def save(model: Model, path: str | os.PathLike) -> None:
     """Write weights and config to a safetensors file, which appears whole or not at all."""
     path, arrays = check_file("path", path), to_arrays(model)
     config = json.dumps(asdict(model.config), default=lambda number: number.item())
-    write_atomically(path, safetensors_bytes(arrays, {"format": FORMAT, "config": config}))
+    name = next(name for name, kind in FORMATS.items() if isinstance(model.config, kind))
+    write_atomically(path, safetensors_bytes(arrays, {"format": name, "config": config}))
 
 
-def load(path: str | os.PathLike) -> Transformer:
+def load(path: str | os.PathLike) -> Model:
     """Read a model that `save` wrote. What its config promises is compared with the file's table of
     contents before any array is read."""
     path = check_path("path", path)
@@ -122,13 +145,15 @@ def load(path: str | os.PathLike) -> Transformer:
     try:
         with safe_open(path, "numpy") as file:
             metadata = file.metadata() or {}
-            if metadata.get("format") != FORMAT:
-                raise ValueError(f"{path} is a safetensors file, but not one of a Transformer here")
-            config = _config(path, metadata.get("config"))
-            names = list(file.keys())
-            if config.layers > len(names):
+            if metadata.get("format") not in FORMATS:
                 raise ValueError(
-                    f"{path} does not fit its own config: that has {config.layers:,} layers, and the file "
+                    f"{path} is a safetensors file, but not one of a Transformer here, or of an LSTM"
+                )
+            config = _config(path, FORMATS[metadata["format"]], metadata.get("config"))
+            names = list(file.keys())
+            if _layers(config) > len(names):
+                raise ValueError(
+                    f"{path} does not fit its own config: that has {_layers(config):,} layers, and the file "
                     f"{len(names)} arrays"
                 )
             arrays = {name: file.get_tensor(name) for name in names}
@@ -142,13 +167,23 @@ def load(path: str | os.PathLike) -> Transformer:
         raise ValueError(f"{path} does not fit its own config: {error}") from None
 
 
-def _config(path: Path, text: Any) -> TransformerConfig:
+def _config(path: Path, kind: type[Config], text: Any) -> Config:
     """The config in a file's metadata."""
     try:
-        return TransformerConfig.from_dict(json.loads(text))
+        return kind.from_dict(json.loads(text))
     except (ValueError, TypeError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{path} has no config of a Transformer: {reason}") from None
+        what = "a Transformer" if kind is TransformerConfig else "an LSTM"
+        raise ValueError(f"{path} has no config of {what}: {reason}") from None
+
+
+def _check_config(config: Any) -> None:
+    check_kind("config", config, tuple(FORMATS.values()), "a TransformerConfig or an LSTMConfig")
+
+
+def _layers(config: Config) -> int:
+    """How many layers are stacked."""
+    return config.layers if isinstance(config, TransformerConfig) else 0
 
 
 def write_atomically(path: str | os.PathLike, content: bytes) -> None:
@@ -178,9 +213,15 @@ def write_atomically(path: str | os.PathLike, content: bytes) -> None:
             os.close(folder)
 
 
-def _skeleton(config: TransformerConfig) -> Transformer:
+def _skeleton(config: Config) -> Model:
     """A model of this config with shapes in place of arrays."""
-    return jax.eval_shape(lambda key: Transformer(config, key=key), jax.random.key(0))
+
+    def make(key: Any) -> Model:
+        if isinstance(config, LSTMConfig):
+            return LSTM(config, key=key)
+        return Transformer(config, key=key)
+
+    return jax.eval_shape(make, jax.random.key(0))
 
 
 def _name(path: tuple) -> str:

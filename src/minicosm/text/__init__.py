@@ -1,4 +1,5 @@
-"""Real text and code: files in two languages, subwords, BLEU, and running a program that is judged.
+"""Real text and code: files in two languages, a corpus with topics, subwords, BLEU, and running a program
+that is judged.
 
 Its modules are imported when a name is asked for: whoever only names a tokenizer does not wait for JAX.
 """
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         train_sentencepiece,
     )
     from .token_pairs import Bucket, Ragged, TokenPairs, buckets, encode
+    from .topic_corpus import TopicCorpus, read_topic_corpus
 
 _HOMES = {
     "bleu_score": ("Bleu", "bleu"),
@@ -33,6 +35,7 @@ _HOMES = {
         "train_sentencepiece",
     ),
     "token_pairs": ("Bucket", "Ragged", "TokenPairs", "buckets", "encode"),
+    "topic_corpus": ("TopicCorpus", "read_topic_corpus"),
 }
 
 __all__ = [
@@ -48,12 +51,14 @@ __all__ = [
     "Subwords",
     "Survey",
     "TokenPairs",
+    "TopicCorpus",
     "bleu",
     "buckets",
     "encode",
     "judge",
     "load_subwords",
     "read_case",
+    "read_topic_corpus",
     "run",
     "train_sentencepiece",
     "walls",

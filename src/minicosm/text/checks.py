@@ -1,28 +1,20 @@
 """Checks of what is given to functions of real text: one sentence that names it. Light to import."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from minicosm.sentences import check_choice, check_kind, check_text, check_texts, shown
 
-def shown(value: Any, most: int = 60) -> str:
-    """`repr` in one line of at most `most` characters."""
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return f"an array of shape {value.shape} and dtype {value.dtype}"
-    text = " ".join(repr(value).split())
-    return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-def check_text(name: str, value: Any) -> None:
-    """Raise unless `value` is a text."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {shown(value)}; it must be a text")
-
-
-def check_texts(name: str, value: Any) -> None:
-    """Raise unless `value` is a list or tuple of texts."""
-    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-        raise TypeError(f"{name} is {shown(value)}; it must be a list of texts")
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_kind",
+    "check_path",
+    "check_text",
+    "check_texts",
+    "check_token_lists",
+    "shown",
+]
 
 
 def check_token_lists(name: str, value: Any, vocab: int) -> list[list[int]]:
@@ -36,7 +28,7 @@ def check_token_lists(name: str, value: Any, vocab: int) -> list[list[int]]:
         )
     if not good:
         raise TypeError(f"{name} is {shown(value)}; it must be a list of lists of whole numbers")
-    found = [list(row) for row in rows]
+    found = [[int(token) for token in row] for row in rows]
     for row in found:
         for token in row:
             if not 0 <= token < vocab:
@@ -56,15 +48,3 @@ def check_count(name: str, value: Any, least: int = 1, most: int = 2**31 - 1) ->
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f"{name} is {shown(value)}; it must be a whole number in {least}..{most}")
     return value
-
-
-def check_kind(name: str, value: Any, kind: Any, wanted: str) -> None:
-    """Raise unless `value` is of this class; `wanted` says which that is."""
-    if isinstance(value, type) or not isinstance(value, kind):
-        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Raise unless `value` is one of these words."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} is {shown(value)}; it must be one of {', '.join(choices)}")

@@ -59,8 +59,7 @@ def kind(*kinds: type) -> Rule:
     """An object of one of these classes."""
 
     def rule(name: str, value: Any, given: Given) -> Any:
-        check_kind(name, value, *kinds)
-        return value
+        return check_kind(name, value, kinds)
 
     return rule
 

@@ -139,7 +139,9 @@ def fit(
             seconds = time.perf_counter() - start
             done += length
             if finite and (np.asarray(bad) >= 0).any():
-                history = _extended(history, {"step": np.asarray(done), **row})
+                # Nothing is watched in a model that has diverged.
+                lost = {m: np.full_like(seen[-1], np.nan, float) for m, seen in history.items()}
+                history = _extended(history, lost | {"step": np.asarray(done), **row})
                 raise Diverged(np.asarray(bad), done, history)
             if watch is not None:
                 row |= _seen(watch, eqx.combine(learned, fixed), done)

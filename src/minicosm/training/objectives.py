@@ -171,9 +171,9 @@ class MaskedObjective(Objective):
             raise ValueError(_cannot_answer(self.world, "conditionals"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
-        _check_answers(model, "embed")
+        check_answers(model, "embed")
         if not hasattr(model, "logits"):
-            _check_answers(model, "predict")
+            check_answers(model, "predict")
         check_key(key)
         token_key, place_key, show_key, random_key, dropout_key = jax.random.split(key, 5)
         tokens = self.tokens(token_key)
@@ -234,7 +234,7 @@ class CausalObjective(Objective):
             raise ValueError(_cannot_answer(self.world, "law"))
 
     def predictions(self, model: Any, key: PRNGKeyArray) -> Predictions:
-        _check_answers(model, "next_logits")
+        check_answers(model, "next_logits")
         check_key(key)
         token_key, dropout_key = jax.random.split(key)
         tokens = self.tokens(token_key)
@@ -243,7 +243,7 @@ class CausalObjective(Objective):
         if self.start is not None:
             self._check_rows(model)
             shown, following = jnp.concatenate([jnp.full(1, self.start, seen.dtype), seen]), tokens
-        q = jax.nn.log_softmax(model.next_logits(shown, **_dropout(model, dropout_key)))
+        q = jax.nn.log_softmax(model.next_logits(shown, **dropout_options(model, dropout_key)))
         p = self._targets(seen) if self.knows else None
         return Predictions(q, following, p, jnp.ones(len(following), bool))
 
@@ -270,7 +270,7 @@ class CausalObjective(Objective):
             )
 
 
-def _check_answers(model: Any, question: str) -> None:
+def check_answers(model: Any, question: str) -> None:
     if isinstance(model, type) or not callable(getattr(model, question, None)):
         raise TypeError(f"model is {short(model)}; it must have `{question}`")
 
@@ -281,11 +281,12 @@ def log_laws(
     """Log-probabilities at some positions from a model's logits, or from its laws if it has no logits
     (an exact world); `key` is for dropout, if the model has any."""
     if hasattr(model, "logits"):
-        return jax.nn.log_softmax(model.logits(embeddings, at, **_dropout(model, key)), axis=-1)
+        logits = model.logits(embeddings, at, **dropout_options(model, key))
+        return jax.nn.log_softmax(logits, axis=-1)
     return jnp.log(model.predict(embeddings, at))
 
 
-def _dropout(model: Any, key: PRNGKeyArray) -> dict[str, PRNGKeyArray]:
+def dropout_options(model: Any, key: PRNGKeyArray) -> dict[str, PRNGKeyArray]:
     return {"key": key} if getattr(getattr(model, "config", None), "dropout", 0) > 0 else {}
 
 

@@ -14,6 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
+from minicosm.sentences import check_choice as check_choice
+from minicosm.sentences import check_flag as check_flag
+from minicosm.sentences import check_kind as check_kind
+from minicosm.sentences import shown as short
+
 AnyArray = jax.Array | np.ndarray
 Scalar = int | Int[AnyArray, ""]
 
@@ -72,13 +77,6 @@ def check_key(key: Any, name: str = "key") -> PRNGKeyArray:
     raise TypeError(f"{name} is {what}; it must be one JAX key, such as jax.random.key(0)")
 
 
-def check_flag(name: str, value: Any) -> bool:
-    """`value` if it is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} is {short(value)}; it must be True or False")
-    return bool(value)
-
-
 def check_number(
     name: str, value: Any, least: float = -math.inf, most: float = math.inf
 ) -> float | Array:
@@ -98,22 +96,6 @@ def check_number(
             wanted = f"a number in [{least:g}, {most:g}]"
         raise ValueError(f"{name} is {short(value)}; it must be {wanted}")
     return number
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """`value` if it is one of the words `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        words = ", ".join(map(repr, choices[:-1]))
-        wanted = f"{words} or {choices[-1]!r}" if words else repr(choices[-1])
-        raise ValueError(f"{name} is {short(value)}; it must be {wanted}")
-    return value
-
-
-def check_kind(name: str, value: Any, kind: type | tuple[type, ...], wanted: str) -> Any:
-    """`value` if it is of the class `kind`; `wanted` says which that is ("an HMM")."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} is {short(value)}; it must be {wanted}")
-    return value
 
 
 def check_size(what: str, entries: int, most: int = 2**28) -> None:
@@ -194,16 +176,6 @@ def check_last_axes(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if array.shape[-len(shape) :] != shape:
         raise ValueError(f"{name} has shape {array.shape}; its last axes must be {shape}")
     return jnp.asarray(array)
-
-
-def short(value: Any, most: int = 60) -> str:
-    """`repr` in one line of at most `most` characters."""
-    if isinstance(value, AnyArray) and np.ndim(value) > 0:
-        return f"an array of shape {value.shape} and dtype {value.dtype}"
-    if isinstance(value, np.generic):
-        value = value.item()
-    text = " ".join(repr(value).split())
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def check_length(length: Any, most: int = 2**26, name: str = "length") -> int:

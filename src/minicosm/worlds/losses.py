@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from .arrays import check_count, check_key, check_kind, check_length, check_number, check_size
 from .world import MaskedWorld, World
@@ -85,5 +85,5 @@ def _check(world: Any, key: Any, length: Any, count: Any) -> None:
 def _interval(losses: Float[Any, " n"]) -> Interval:
     values = np.asarray(losses, np.float64)
     mean = float(values.mean())
-    half = float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
     return Interval(mean, mean - half, mean + half, len(values))

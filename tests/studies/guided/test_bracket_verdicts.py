@@ -112,6 +112,7 @@ def test_every_ensemble_counts():
     assert verdict("generators", replaced([0.99] * 3, "closing")) == "fails"
     assert verdict("generators", replaced([0.9] * 3, "error", "in")) == "undecided"
     assert verdict("fewer-errors", replaced([0.2] * 3, "kept_ood")) == "undecided"  # not learned
+    assert verdict("fewer-errors", replaced([0.04, 0.04, float("nan")], "kept_ood")) == "undecided"
     assert verdict("diversity-kept", replaced([1.0] * 3, "diversity", "guided")) == "undecided"
     assert verdict("remaining-mistakes", replaced([0] * 3, "remaining", "exhausted")) == "fails"
     worse = ("trade_off", "VGB, first leaf, exact leaves", "accuracy")
@@ -127,3 +128,11 @@ def test_every_ensemble_counts():
 )  # fmt: skip
 def test_nothing_holds_whatever_is_done_to_its_results(name):
     assert audit_claim(STUDY, CLAIMS[name], results()).findings == ()
+
+
+def test_a_generator_that_has_not_learned_is_left_out() -> None:
+    def one_unlearned(numbers):
+        numbers["kept_ood"] = [0.04, 0.04, 0.2]
+        numbers["closing"] = [0.9995, 0.9995, 0.5]
+
+    assert verdict("generators", one_unlearned) == "holds"

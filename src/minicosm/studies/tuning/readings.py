@@ -70,7 +70,7 @@ def differences(
     """Paired differences in points at every |H| of at least `least`, largest first."""
     first, second = vanilla(results, better), vanilla(results, worse)
     return {
-        f"|H|={size}": paired(first[size], second[size])
+        f"$|H| = {size}$": paired(first[size], second[size])
         for size in reversed(first)
         if size >= least
     }
@@ -120,7 +120,7 @@ def harder(results: Results, name: str) -> dict[str, list[float]]:
     for result in results.values():
         config: HarderMemory = result.config
         groups = result.numbers[name]
-        found[f"{config.family}, T={config.length}"] = [
+        found[f"{config.family}, $T = {config.length}$"] = [
             sum(world) / len(groups) for world in zip(*groups, strict=True)
         ]
     return found
@@ -132,7 +132,7 @@ def harder_table(results: Results) -> Table:
     for result in results.values():
         config: HarderMemory = result.config
         for g, group in enumerate(result.numbers["groups"]):
-            label = f"{config.family}, T={config.length}"
-            label += "" if group == "gated" else f", t={group}"
+            label = f"{config.family}, $T = {config.length}$"
+            label += "" if group == "gated" else f", $t = {group}$"
             rows.append((label, *(percent(result.numbers[column][g]) for column in HARDER)))
     return Table("Test accuracy, per cent", ("worlds", *HARDER.values()), tuple(rows))

@@ -44,7 +44,7 @@ def start_weights(world: HMM, task: PosteriorTask) -> Float[np.ndarray, "rows H"
 
 def check_world(world: Any, *kinds: type) -> None:
     """Raise unless `world` is one world of these kinds (an HMM by default), not a stack."""
-    check_kind("world", world, *(kinds or (HMM,)))
+    check_kind("world", world, kinds or (HMM,))
     if np.ndim(world.A) != 2:
         raise ValueError("the world is a stack; give one world at a time")
 

@@ -1,6 +1,9 @@
 """Hidden Markov worlds, with and without memory, their tasks, and random ones for every assumption."""
 
+from .doubly_stochastic import doubly_stochastic_world, gaussian_world
+from .gaussian import GaussianHMM, GaussianSample
 from .hmm import HMM, Posterior, Sample, Supports
+from .masked_tasks import GaussianPredictor, MaskedTask, predictor
 from .memory import MemoryHMM, MemoryPosterior, MemorySample
 from .satisfying import (
     CoveredWorld,
@@ -30,7 +33,11 @@ from .violating import (
 __all__ = [
     "HMM",
     "CoveredWorld",
+    "GaussianHMM",
+    "GaussianPredictor",
+    "GaussianSample",
     "Latent",
+    "MaskedTask",
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
@@ -45,13 +52,16 @@ __all__ = [
     "covered_world",
     "decide",
     "degrade_rank",
+    "doubly_stochastic_world",
     "duplicate_columns_world",
     "full_rank_world",
+    "gaussian_world",
     "harder_memory_world",
     "margin",
     "nonstationary",
     "overlapping_spans_world",
     "position_one_world",
+    "predictor",
     "prompt_memory_world",
     "rank_deficient_world",
     "recoverable_memory_world",

@@ -30,7 +30,7 @@ def _table(results: Results) -> Table:
     names = ("within", "long", "long_hard", "beta", "worst_ratio")
     return Table(
         "Closing accuracy and balance violation, mean over seeds with 95% intervals",
-        ("model", "length <= 26", "length 400-500", "hard queries", "violation", "worst term"),
+        ("model", r"length $\le 26$", "length 400-500", "hard queries", "violation", "worst term"),
         tuple((arm, *(readings.mean(results, arm, name) for name in names)) for arm in results),
         note=LAST_TOKEN,
     )
@@ -250,7 +250,7 @@ def other_blocks(results: Results) -> Outcome:
     hard = {arm: readings.mean(results, arm, "long_hard") for arm in results}
     table = Table(
         "Other blocks",
-        ("model", "least accuracy, length <= 26", "length 400-500", "hard queries"),
+        ("model", r"least accuracy, length $\le 26$", "length 400-500", "hard queries"),
         tuple((arm, worst_seeds[arm], long[arm], hard[arm]) for arm in results),
         note=LAST_TOKEN,
     )

@@ -7,7 +7,7 @@ import numpy as np
 from minicosm.lab import Estimate, Outcome, Results, Table, all_above, all_of, all_within
 
 from ..figures.trained import trade_off_figure, unseen_figure
-from ..readings import TOP_PS, column, config, errors, names, share, total
+from ..readings import TOP_PS, column, config, counted, errors, names, share, total
 from ..study import STUDY, THESIS
 from ..trials import brackets
 from .dyck_verifier import UNLEARNED, judged
@@ -158,8 +158,8 @@ def remaining(results: Results) -> Outcome:
         name: total(results, "remaining", "kinds", name)
         for name in names(results, "remaining", "kinds")
     }
-    every = (rows for one in results.values() for rows in one.numbers["remaining"]["rows"])
-    listed = [tuple(row) for rows in every for row in rows][:23]
+    rows = [rows for one in results.values() for rows in one.numbers["remaining"]["rows"]]
+    listed = [tuple(row) for i in counted(results) for row in rows[i]][:23]
     tables = (
         Table("Kinds of mistakes", ("kind", "count"), tuple((k, n) for k, n in kinds.items() if n)),
         Table(

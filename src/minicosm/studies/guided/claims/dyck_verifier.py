@@ -14,18 +14,23 @@ from minicosm.lab import (
 )
 
 from ..figures.trained import plane_figure, training_figure
-from ..readings import brackets_learned, column, table
+from ..readings import brackets_learned, column, every, table
 from ..study import STUDY, THESIS
 from ..trials import brackets
 
 claim = STUDY.section(__doc__)
 
-UNLEARNED = "Undecided if a generator has not come to the error at which it is kept."
+UNLEARNED = (
+    "Generators that do not come to the error at which they are kept are left out; undecided if these are "
+    "more than a third."
+)
 
 
 def judged(results: Results, outcome: Outcome) -> Outcome:
-    """The outcome, if all generators have learned to close brackets."""
-    otherwise = "Some generator has not learned: it never came to the error at which it is kept."
+    """The outcome, if enough generators have learned to close brackets."""
+    otherwise = (
+        "Too many generators have not learned: they never came to the error at which they are kept."
+    )
     return only_if(brackets_learned(results), otherwise, outcome)
 
 
@@ -34,7 +39,7 @@ def _generators(results: Results) -> Table:
         "kept_step": "step kept at", "kept_ood": "error when kept, exact law",
         "closing": "closing accuracy", "asked": "prompts", "wrong": "wrong", "ood": "share",
     }  # fmt: skip
-    columns = {title: column(results, name).tolist() for name, title in names.items()}
+    columns = {title: every(results, name).tolist() for name, title in names.items()}
     note = "Prompts are completed by nucleus sampling at .9 until there are enough mistakes."
     return table("The generators", columns, note)
 

@@ -116,7 +116,7 @@ def _means(results: Results, name: str, **at: int) -> tuple[Estimate, Estimate, 
 )
 def linear_growth(results: Results) -> Outcome:
     lines: dict[str, list[Any]] = {
-        "world": [], "plain, H = 8": [], "plain, H = 16": [], "growth": [], "first leaf, H = 16": [],
+        "world": [], "plain, $H = 8$": [], "plain, $H = 16$": [], "growth": [], "first leaf, $H = 16$": [],
         "ratio": [],
     }  # fmt: skip
     for name in ("biased coin", "delayed", "independent errors"):
@@ -128,7 +128,7 @@ def linear_growth(results: Results) -> Outcome:
             column.append(value)
     coin, late = rows(results, "biased coin"), rows(results, "delayed")
     columns = {
-        "H": coin["H"], "coin, plain": coin["plain"], "coin, first leaf": coin["first"],
+        "$H$": coin["H"], "coin, plain": coin["plain"], "coin, first leaf": coin["first"],
         "delayed, plain": late["plain"], "delayed, first leaf": late["first"], "coin, steps": coin["time"],
     }  # fmt: skip
     return all_of(
@@ -193,14 +193,14 @@ def walk(results: Results) -> Outcome:
     data, costs = rows(results, "walk"), rows(results, "costs")
     columns = {
         "world": data["family"], "H": data["H"], "plain": data["plain"], "first leaf": data["first"],
-        "y^(T)": data["tv"], "stationary": data["stationary"],
+        "$y^{(T)}$": data["tv"], "stationary": data["stationary"],
     }  # fmt: skip
     spent = {title: costs[name] for name, title in COSTS.items()}
     return all_of(
-        at_most("largest total variation of y^(T)", data["tv"], 0.02),
+        at_most("largest total variation of $y^{(T)}$", data["tv"], 0.02),
         at_most("largest total variation of the stationary law", data["stationary"], 1e-9),
         tables=(
             table("total variation to the wanted law", columns),
-            table("expected cost at H = 8, feasibility as value for needle and some zero", spent),
+            table("expected cost at $H = 8$, feasibility as value for needle and some zero", spent),
         ),
     )

@@ -255,7 +255,7 @@ claim(
 def curves(results: Results) -> Outcome:
     data = rows(results, "curves")
     columns = {
-        "H": data["H"], "TV <= 0.05 at": data["first"], "proved": data["enough"],
+        "$H$": data["H"], r"$\mathrm{TV} \le 0.05$ at": data["first"], "proved": data["enough"],
         "TV then": data["then"],
     }  # fmt: skip
     return all_of(

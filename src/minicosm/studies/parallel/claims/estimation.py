@@ -34,15 +34,18 @@ def _figure_check(results: Results) -> Outcome:
     one, two, three, four = errors[:, at].mean(axis=1)
     off = [standard_errors(errors[k, last], traces[k]) for k in range(4)]
     off += [standard_errors(errors[k, at, :40], traces[k]) for k in range(4)]
-    ordered = {"err(1) / err(2)": one / two, "err(2) / err(3)": two / three}
+    ordered = {
+        r"$\mathrm{err}(1) / \mathrm{err}(2)$": one / two,
+        r"$\mathrm{err}(2) / \mathrm{err}(3)$": two / three,
+    }
     if errors.shape[2] >= 500:
-        ordered["err(3) / err(4)"] = three / four
+        ordered[r"$\mathrm{err}(3) / \mathrm{err}(4)$"] = three / four
     return all_of(
         *(above(name, ratio, 1.0) for name, ratio in ordered.items()),
-        at_least("err(1) / err(4)", one / four, 2.0),
-        at_most("err(1) / err(4)", one / four, 3.8),
-        at_least("err(2) / err(4)", two / four, 1.15),
-        at_most("err(2) / err(4)", two / four, 2.0),
+        at_least(r"$\mathrm{err}(1) / \mathrm{err}(4)$", one / four, 2.0),
+        at_most(r"$\mathrm{err}(1) / \mathrm{err}(4)$", one / four, 3.8),
+        at_least(r"$\mathrm{err}(2) / \mathrm{err}(4)$", two / four, 1.15),
+        at_most(r"$\mathrm{err}(2) / \mathrm{err}(4)$", two / four, 2.0),
         at_most("most standard errors from theory", off, WITHIN),
         at_most("fits that did not converge", found.numbers["failed"], 0),
         numbers={"repetitions": errors.shape[2]},
@@ -114,7 +117,7 @@ def averaged(results: Results) -> Outcome:
     parts = []
     for found in results.values():
         mean = found.arrays["averaged"].mean(axis=2)
-        name = f"largest relative difference, J = {found.config.coupling:g}"
+        name = f"largest relative difference, $J = {found.config.coupling:g}$"
         parts.append(at_most(name, np.abs(mean / mean[3] - 1), 0.03))
     return all_of(*parts)
 

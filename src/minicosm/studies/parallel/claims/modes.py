@@ -171,9 +171,9 @@ def hitting_steps(results: Results) -> Outcome:
         for k in range(exact.shape[1])
     ]
     strong = [i for i, J in enumerate(couplings) if J >= 5]
-    columns = ("", *(f"J = {J:g}" for J in couplings))
+    columns = ("", *(f"$J = {J:g}$" for J in couplings))
     lines: list[tuple[Cell, ...]] = [
-        (f"k = {k + 1}", *map(float, exact[:, k])) for k in range(exact.shape[1])
+        (f"$k = {k + 1}$", *map(float, exact[:, k])) for k in range(exact.shape[1])
     ]
     lines += [
         ("independent: mean", *found.numbers["mean"]),
@@ -192,12 +192,14 @@ def hitting_steps(results: Results) -> Outcome:
     return all_of(
         at_most("most units of the last digit from the table", units, 1.0),
         at_most("largest relative difference of chances", chances, 0.2),
-        below("largest chance, J >= 7", late, 1e-10),
+        below(r"largest chance, $J \ge 7$", late, 1e-10),
         at_most("largest rise with k", exact[:, 1:] - exact[:, :-1], 1e-9),
         at_most("largest fall with J", exact[:-1] - exact[1:], 1e-3),
         at_most("most standard errors from the exact mean", off, WITHIN),
         at_least(
-            "fewest steps of an independent run, J >= 5", found.arrays["parallel"][strong], budget
+            r"fewest steps of an independent run, $J \ge 5$",
+            found.arrays["parallel"][strong],
+            budget,
         ),
         numbers={"runs for each k and J": drawn.shape[2]},
         tables=(Table("exact expected steps, capped at 1000", columns, tuple(lines)),),
@@ -230,10 +232,10 @@ def weak(results: Results) -> Outcome:
         standard_errors(found.arrays["parallel"][i], capped[i], spread[i]) for i in (loose, tight)
     ]
     return all_of(
-        above("steps saved at J = 1, k up to 9", exact[loose, :9] - mean[loose], 0.0),
-        above("steps saved at J = 2.5, k = 1", exact[tight, 0] - mean[tight], 0.0),
-        below("steps saved at J = 2.5, other k", exact[tight, 1:] - mean[tight], 0.0),
+        above("steps saved at $J = 1$, $k$ up to 9", exact[loose, :9] - mean[loose], 0.0),
+        above("steps saved at $J = 2.5$, $k = 1$", exact[tight, 0] - mean[tight], 0.0),
+        below("steps saved at $J = 2.5$, other $k$", exact[tight, 1:] - mean[tight], 0.0),
         agrees("means, off by", mean[[loose, tight]], tuple(ALONE.values()), within=0.1),
         at_most("standard errors apart", off, WITHIN),
-        numbers={"independent at J = 1": mean[loose], "independent at J = 2.5": mean[tight]},
+        numbers={"independent at $J = 1$": mean[loose], "independent at $J = 2.5$": mean[tight]},
     )

@@ -45,7 +45,7 @@ def short_dyck(results: Results) -> Outcome:
     found = rows(results, "brackets")
     columns = {
         "k": "k", "parts": "parts of the support", "constant": "Poincaré constant",
-        "trace": "trace of the covariance", "inefficiency": "largest eigenvalue of I Gamma",
+        "trace": "trace of the covariance", "inefficiency": r"largest eigenvalue of $\mathcal{I} \Gamma$",
         "dependence": "total correlation of a row",
     }  # fmt: skip
     lines = tuple(zip(*(found[name] for name in columns), strict=True))
@@ -53,11 +53,11 @@ def short_dyck(results: Results) -> Outcome:
     alone = [a - b for a, b in zip(found["parts"], found["strings"], strict=True)]
     ratios = [a / b for a, b in zip(found["inefficiency"], found["constant"], strict=True)]
     return all_of(
-        all_true("infinite with k = 1", stuck),
-        at_most("strings in the part of another, k = 1", [abs(a) for a in alone[:1]], 0),
-        at_most("parts with k >= 2", found["parts"][1:], 1),
-        below("Poincaré constant with k >= 2", found["constant"][1:], inf),
-        at_most("largest ratio to the bound, k >= 2", ratios[1:], 1 + 1e-9),
+        all_true("infinite with $k = 1$", stuck),
+        at_most("strings in the part of another, $k = 1$", [abs(a) for a in alone[:1]], 0),
+        at_most(r"parts with $k \ge 2$", found["parts"][1:], 1),
+        below(r"Poincaré constant with $k \ge 2$", found["constant"][1:], inf),
+        at_most(r"largest ratio to the bound, $k \ge 2$", ratios[1:], 1 + 1e-9),
         at_most("error of the kernels", found["error"], 1e-12),
         tables=(Table("k-Gibbs and masks of k positions", tuple(columns.values()), lines),),
     )

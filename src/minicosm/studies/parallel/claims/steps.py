@@ -56,7 +56,7 @@ def products(results: Results) -> Outcome:
     lines = tuple((name, least(found[name]), worst(found[name])) for name in found)
     return all_of(
         holds("Proposition 4.1.3", "Proposition 4.3.5", "product step")(results),
-        above("least of k-Gibbs, k >= 2", [found["2-Gibbs"], found["3-Gibbs"]], 1e-3),
+        above(r"least of $k$-Gibbs, $k \ge 2$", [found["2-Gibbs"], found["3-Gibbs"]], 1e-3),
         tables=(Table("largest total correlation of a row", ("chain", "least", "most"), lines),),
     )
 

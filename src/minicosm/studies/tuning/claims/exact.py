@@ -70,7 +70,7 @@ COLUMNS = {
 def prompt_beats_head(results: Results) -> Outcome:
     table = accuracy_table(
         "Test accuracy on the exact model, per cent",
-        "|H|",
+        "$|H|$",
         {label: vanilla(results, name) for name, label in COLUMNS.items()},
         note="Means over worlds with 95% intervals. Columns that say “no model” are regressions on the "
         "tokens themselves.",
@@ -121,7 +121,7 @@ def gain_grows(results: Results) -> Outcome:
     many, few = pooled(gains), pooled(gains, 0, TOKENS)
     return all_of(
         all_above("difference of gains", unpaired(many, few)),
-        numbers={"gain, |H| > 10": percent(many), "gain, |H| <= 10": percent(few)},
+        numbers={"gain, $|H| > 10$": percent(many), r"gain, $|H| \le 10$": percent(few)},
     )
 
 
@@ -142,17 +142,17 @@ def reference(results: Results) -> Outcome:
     best, head, prompt = (vanilla(results, n) for n in ("logistic_whitened", "head", "prompt_1"))
     parts = []
     if 4 in best:
-        parts.append(at_least("mean of the best head, |H|=4", percent(best[4]).value, 99))
+        parts.append(at_least("mean of the best head, $|H| = 4$", percent(best[4]).value, 99))
     if 30 in head:
         mean = percent(head[30]).value
-        parts.append(at_least("mean of the head, |H|=30", mean, 68))
-        parts.append(at_most("mean of the head, |H|=30", mean, 88))
-        parts.append(at_least("mean of the prompt, |H|=30", percent(prompt[30]).value, 88))
+        parts.append(at_least("mean of the head, $|H| = 30$", mean, 68))
+        parts.append(at_most("mean of the head, $|H| = 30$", mean, 88))
+        parts.append(at_least("mean of the prompt, $|H| = 30$", percent(prompt[30]).value, 88))
     for size in sorted({25, 30} & set(head)):
         gains = [a - b for a, b in zip(prompt[size], head[size], strict=True)]
         positive = sum(gain > 0 for gain in gains) / len(gains)
-        parts.append(above(f"mean gain, |H|={size}", percent(gains).value, 5))
-        parts.append(at_least(f"share of worlds with a gain, |H|={size}", positive, 0.8))
+        parts.append(above(f"mean gain, $|H| = {size}$", percent(gains).value, 5))
+        parts.append(at_least(f"share of worlds with a gain, $|H| = {size}$", positive, 0.8))
     return all_of(*parts)
 
 
@@ -198,7 +198,7 @@ def constructed_head(results: Results) -> Outcome:
 )
 def five_tokens(results: Results) -> Outcome:
     leads = {
-        f"|H|={size}": paired(values, [PRINTED_PROMPT[size] / 100] * len(values))
+        f"$|H| = {size}$": paired(values, [PRINTED_PROMPT[size] / 100] * len(values))
         for size, values in reversed(vanilla(results, "first_tokens").items())
         if size >= TOKENS and size in PRINTED_PROMPT
     }
@@ -230,12 +230,14 @@ def majority(results: Results) -> Outcome:
         if size >= 25 and size in PRINTED_HEAD
     }
     found = {
-        f"|H|={size}": paired(values, [PRINTED_HEAD[size] / 100] * len(values))
+        f"$|H| = {size}$": paired(values, [PRINTED_HEAD[size] / 100] * len(values))
         for size, values in rates.items()
     }
     return all_of(
         all_within("majority rate less the published head", found, 5),
-        numbers={f"majority rate, |H|={size}": percent(values) for size, values in rates.items()},
+        numbers={
+            f"majority rate, $|H| = {size}$": percent(values) for size, values in rates.items()
+        },
         remark="The published means are taken as they are; their own 95% intervals are 61.2 to 71.1 and "
         "62.1 to 70.4, which no number of our worlds makes narrower.",
     )
@@ -258,10 +260,10 @@ def memory_table(results: Results) -> Table:
     columns = {label: with_memory(results, name) for name, label in MEMORY_COLUMNS.items()}
     return accuracy_table(
         "Test accuracy on the exact model, per cent",
-        "|M|",
+        "$|M|$",
         columns | {"no memory, head": same_size(results, "head")},
         {"max P[M|x]": with_memory(results, "certainty")},
-        "“No memory” is a vanilla HMM with 4|M| states and a tuned linear head. The last column is the "
+        "“No memory” is a vanilla HMM with $4|M|$ states and a tuned linear head. The last column is the "
         "mean of the largest entry of the exact posterior of the memory.",
     )
 
@@ -286,7 +288,7 @@ def memory_table(results: Results) -> Table:
 def near_perfect(results: Results) -> Outcome:
     return all_of(
         *(
-            all_above(f"accuracy, |M|={m}", percent(values), least_accuracy(m))
+            all_above(f"accuracy, $|M| = {m}$", percent(values), least_accuracy(m))
             for m, values in with_memory(results, "attention_fast").items()
         ),
         tables=(memory_table(results),),
@@ -339,7 +341,7 @@ def beats_vanilla(results: Results) -> Outcome:
 def not_needed(results: Results) -> Outcome:
     attention = with_memory(results, "attention_fast")
     found = {
-        f"{text}, |M|={m}": paired(attention[m], values)
+        f"{text}, $|M| = {m}$": paired(attention[m], values)
         for name, text in (("mean_output", "mean output"), ("histogram", "token counts"))
         for m, values in with_memory(results, name).items()
     }

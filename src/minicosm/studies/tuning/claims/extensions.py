@@ -226,7 +226,7 @@ def softmax_bound(results: Results) -> Outcome:
         for n in [rows(results, f"lambda {rate:g}")]
     )
     hard = rows(results, "hard head")
-    columns = ("lambda", "labels right, per cent", "largest error")
+    columns = (r"$\lambda$", "labels right, per cent", "largest error")
     return all_of(
         holds("Softmax attention")(results),
         numbers={

@@ -45,7 +45,7 @@ def theorem_4_3(results: Results) -> Outcome:
     return all_of(
         holds("Theorem 4.3")(results),
         at_most("sequences with another attended set", found["attended differs from sure"], 0),
-        numbers={"share of sampled x in R": share},
+        numbers={r"share of sampled $x$ in $\mathcal{R}$": share},
     )
 
 

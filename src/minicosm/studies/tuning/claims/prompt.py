@@ -52,7 +52,7 @@ def theorem_3_6(results: Results) -> Outcome:
     names = ("Theorem 3.6", "Theorem 3.6, long sequences", "Theorem 3.6, three classes")
     return all_of(
         holds(*names)(results),
-        at_most("largest output where the prompt rules x out", zero, 0),
+        at_most("largest output where the prompt rules $x$ out", zero, 0),
         all_true("worlds where 3.1 fails", found["independent"], wanted=False),
         numbers={"sequences ruled out by the prompt": sum(found["excluded by the prompt"])},
     )
@@ -188,8 +188,8 @@ def in_simulations(results: Results) -> Outcome:
     }
     few = [size for size in sizes if size <= TOKENS]
     many = [size for size in sizes if size >= 25]
-    strict = {f"|H|={size}": percent(sizes[size]["strict"]) for size in few}
-    numeric = {f"|H|={size}": percent(sizes[size]["numeric"]) for size in many}
+    strict = {f"$|H| = {size}$": percent(sizes[size]["strict"]) for size in few}
+    numeric = {f"$|H| = {size}$": percent(sizes[size]["numeric"]) for size in many}
     columns = {
         "independent": "W independent",
         "usable": "and cond(W) < 1e3",
@@ -207,5 +207,5 @@ def in_simulations(results: Results) -> Outcome:
         at_most("worlds with the strict form", [sum(sizes[size]["strict"]) for size in many], 0),
         all_above("thresholded", numeric),
         all_below("thresholded", numeric, 50),
-        tables=(Table("Worlds of Appendix E, per cent", ("|H|", *columns.values()), shown),),
+        tables=(Table("Worlds of Appendix E, per cent", ("$|H|$", *columns.values()), shown),),
     )

@@ -49,7 +49,7 @@ def theorem_d6(results: Results) -> Outcome:
         at_most("sequences where the prompt is attended", found["prompt attended"], 0),
         at_most("zero scores with a wrong label", found["zero targets mislabelled"], 0),
         numbers={
-            "sequences that rule out supp(mu)": sum(found["zero targets"]),
+            r"sequences that rule out $\operatorname{supp}(\mu)$": sum(found["zero targets"]),
             "largest output there": worst(found["zero target output"]),
         },
     )
@@ -121,7 +121,8 @@ def position_vector(results: Results) -> Outcome:
 def lemma_d9(results: Results) -> Outcome:
     more = sum(rows(results, "Lemma D.9")["prompt adds sure positions"])
     return all_of(
-        holds("Lemma D.9")(results), numbers={"sequences where I is larger than I^": more}
+        holds("Lemma D.9")(results),
+        numbers={r"sequences where $\mathcal{I}$ is larger than $\hat{\mathcal{I}}$": more},
     )
 
 
@@ -157,9 +158,8 @@ def lemma_d9_as_printed(results: Results) -> Outcome:
     return all_of(
         refuted("Lemma D.9 as printed, any head")(results),
         numbers={
-            "sequences of random worlds where I of the proof's construction is not I^": sum(
-                different
-            ),
+            r"sequences of random worlds where $\mathcal{I}$ of the proof is not "
+            r"$\hat{\mathcal{I}}$": sum(different),
             "of": sum(drawn["cases"]),
         },
     )

@@ -61,7 +61,7 @@ COLUMNS = {
 def prompt_beats_head(results: Results) -> Outcome:
     table = accuracy_table(
         "Test accuracy, per cent; distance to the exact model",
-        "|H|",
+        "$|H|$",
         {label: vanilla(results, name) for name, label in COLUMNS.items()},
         {
             "TV at the mask": vanilla(results, "mask_tv"),
@@ -178,11 +178,11 @@ def head_declines(results: Results) -> Outcome:
 def close(results: Results) -> Outcome:
     distances, excess = vanilla(results, "mask_tv"), vanilla(results, "held_out")
     parts = [
-        all_below(f"total variation, |H|={size}", Estimate.of(distances[size]), limit)
+        all_below(f"total variation, $|H| = {size}$", Estimate.of(distances[size]), limit)
         for size, limit in TV_LIMITS.items()
         if size in distances
     ]
-    shown = {f"excess in nats, |H|={size}": Estimate.of(v) for size, v in excess.items()}
+    shown = {f"excess in nats, $|H| = {size}$": Estimate.of(v) for size, v in excess.items()}
     return all_of(*parts, numbers=shown)
 
 
@@ -340,7 +340,7 @@ MEMORY_COLUMNS = {
 def near_perfect(results: Results) -> Outcome:
     table = accuracy_table(
         "Test accuracy, per cent; distance to the exact model",
-        "|M|",
+        "$|M|$",
         {label: with_memory(results, name) for name, label in MEMORY_COLUMNS.items()}
         | {
             "no memory, head": same_size(results, "trained_head"),
@@ -351,10 +351,10 @@ def near_perfect(results: Results) -> Outcome:
             "excess, nats": with_memory(results, "held_out"),
         },
         "Means over worlds with 95% intervals; the tasks of a world are averaged first. “No memory” is "
-        "a vanilla HMM with 4|M| states and a tuned linear head.",
+        "a vanilla HMM with $4|M|$ states and a tuned linear head.",
     )
     shown = {
-        f"{name.replace('_', ' ')}, |M|={r.config.memory} #{r.config.member + 1}": np.mean(
+        f"{name.replace('_', ' ')}, $|M| = {r.config.memory}$ #{r.config.member + 1}": np.mean(
             r.numbers[name]
         )
         for r in results.values()
@@ -363,7 +363,7 @@ def near_perfect(results: Results) -> Outcome:
     }
     return all_of(
         *(
-            all_above(f"accuracy, |M|={m}", percent(values), least_accuracy(m))
+            all_above(f"accuracy, $|M| = {m}$", percent(values), least_accuracy(m))
             for m, values in with_memory(results, "trained_attention").items()
         ),
         numbers={name: float(value) for name, value in shown.items()},

@@ -1,0 +1,1 @@
+"""Trials that run exact statements on many automata."""

@@ -1,0 +1,99 @@
+"""Fits of Gaussian worlds: to exact predictors from random starts, and to drawn triples."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from minicosm.lab import Progress, TrialResult
+from minicosm.theory.identifiability import distance, recover_gaussian
+from minicosm.theory.identifiability.students import GaussianStudent
+from minicosm.training import least_squares
+from minicosm.worlds import GaussianHMM, MaskedTask, gaussian_world, predictor
+
+from ..suites.worlds import key_of
+from ..trials import BlindSize, Drawn
+
+TASKS = ("x2|x1", "x2,x3|x1", "x1,x3|x2")
+SOLVED = 1e-8
+SAME = 1e-4  # distance below which two fits are one solution
+FEW, TRY, REFINE = 2000, 60, 15  # triples on which starts are compared, steps there, and on all
+CHAIN = ((0.7, 0.2, 0.1), (0.1, 0.7, 0.2), (0.2, 0.1, 0.7))
+
+
+def blind(config: BlindSize, progress: Progress) -> TrialResult:
+    """Of every world and task: how many starts end with an exact fit, how many different worlds these are,
+    the distance of the nearest to the truth, and how many solutions the predictor has by computing them."""
+    found: dict[str, list] = {
+        name: [] for name in ("task", "world", "exact", "solutions", "nearest", "computed")
+    }
+    d, k = config.dimension, config.hidden
+    for number in range(config.each):
+        world = gaussian_world(key_of(config, 70, d, k, number), hidden=k, dimension=d)
+        point_key, start_key = jax.random.split(key_of(config, 71, d, k, number))
+        for i, task in enumerate(TASKS):
+            progress(number * len(TASKS) + i, config.each * len(TASKS), task)
+            with jax.enable_x64(True):
+                x = 1.5 * jax.random.normal(point_key, (config.points, d), jnp.float64)
+                target = predictor(world, task)(np.asarray(x))
+                student = GaussianStudent(jnp.asarray(target), x, MaskedTask.parse(task), k)
+                starts = jax.random.normal(
+                    jax.random.fold_in(start_key, i), (config.starts, student.size), jnp.float64
+                )
+                fitted = least_squares(student, starts, steps=config.steps)
+                thetas = np.asarray(fitted.parameters)[np.asarray(fitted.residual) < SOLVED]
+                worlds = [student.world(theta) for theta in thetas]
+            different = _different(worlds)
+            computed = recover_gaussian(predictor(world, task), task, hidden=k, dimension=d)
+            row = {
+                "task": task,
+                "world": number,
+                "exact": len(worlds),
+                "solutions": len(different),
+                "nearest": min((distance(world, w) for w in different), default=np.nan),
+                "computed": len(computed),
+            }
+            for name, value in row.items():
+                found[name].append(value)
+    return TrialResult({"fits": found})
+
+
+def _different(worlds: list[GaussianHMM]) -> list[GaussianHMM]:
+    kept: list[GaussianHMM] = []
+    for world in worlds:
+        if all(distance(world, other) > SAME for other in kept):
+            kept.append(world)
+    return kept
+
+
+def drawn(config: Drawn, progress: Progress) -> TrialResult:
+    """Distance of the world fitted to `x2 ⊗ x3` at drawn x1, by length of the means and set of triples.
+
+    Starts are compared on the first triples, and the best is refined on all of them.
+    """
+    distances = []
+    for i, length in enumerate(config.lengths):
+        world = GaussianHMM(CHAIN, length * np.eye(3))
+        for s in range(config.sets):
+            progress(i * config.sets + s, len(config.lengths) * config.sets)
+            draw_key, start_key = jax.random.split(key_of(config, 72, i, s))
+            with jax.enable_x64(True):
+                keys = jax.random.split(draw_key, config.triples)
+                x = jax.vmap(lambda key, w=world: w.sample(key, 3).observations)(keys)
+                target = x[:, 1, :, None] * x[:, 2, None, :]
+                task = MaskedTask.parse("x2,x3|x1")
+
+                def student(n: int, x: Any = x, target: Any = target, task: Any = task) -> Any:
+                    return GaussianStudent(target[:n], x[:n, 0], task, 3, unit=False)
+
+                few = student(min(FEW, config.triples))
+                starts = length * jax.random.normal(start_key, (config.starts, few.size))
+                tried = least_squares(few, starts, steps=TRY)
+                losses = jax.vmap(lambda theta, few=few: jnp.sum(few(theta) ** 2))(tried.parameters)
+                best = tried.parameters[jnp.argmin(losses)][None]
+                whole = student(config.triples)
+                fitted = least_squares(whole, best, steps=REFINE)
+                found = whole.world(np.asarray(fitted.parameters)[0])
+            distances.append(distance(world, found))
+    return TrialResult({}, {"distances": np.reshape(distances, (len(config.lengths), -1))})

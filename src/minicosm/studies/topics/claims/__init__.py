@@ -1,0 +1,1 @@
+"""Statements and what decides them, grouped as in the source."""

@@ -1,0 +1,1 @@
+"""Trainings, and measures of what was trained."""
