@@ -3,7 +3,8 @@
 from minicosm.studies.automata import STUDY as AUTOMATA
 from minicosm.studies.dyck import STUDY as DYCK
 from minicosm.studies.guided import STUDY as GUIDED
+from minicosm.studies.nce import STUDY as NCE
 from minicosm.studies.parallel import STUDY as PARALLEL
 from minicosm.studies.tuning import STUDY as TUNING
 
-STUDIES = (TUNING, DYCK, GUIDED, PARALLEL, AUTOMATA)
+STUDIES = (TUNING, DYCK, GUIDED, PARALLEL, AUTOMATA, NCE)

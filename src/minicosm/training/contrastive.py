@@ -74,7 +74,7 @@ class SampledContrast(eqx.Module):
     ):
         check_kind("world", world, ExponentialFamily, "an exponential family, such as GaussianMean")
         self.world = world
-        self.kind = check_choice("kind", kind, KINDS)  # type: ignore[assignment]
+        self.kind = check_choice("kind", kind, KINDS)
         self.batch = check_count("batch", batch)
         if batch > MOST_SAMPLES:
             raise ValueError(f"batch is {batch}; it must be at most {MOST_SAMPLES}")

@@ -8,9 +8,8 @@ import numpy as np
 
 from minicosm.lab import Estimate, Results, Rows
 
-from .trials import IMAGES, METHODS, SCHEDULES
+from .trials import IMAGES, KINDS, METHODS, SCHEDULES
 
-KINDS = ("nce", "exponential")
 NAMES = {"nce": "NCE", "exponential": "eNCE", "gd": "GD", "ngd": "NGD"}
 
 
@@ -70,7 +69,7 @@ def exponents(found: Rows, column: str, by: str = "R", low: float = 0.0) -> dict
 
 def index(kind: str, method: str, schedule: str = "constant") -> tuple[int, int, int]:
     """Where an arm stands in the arrays."""
-    return KINDS.index(kind), METHODS.index(method), SCHEDULES.index(schedule)  # type: ignore[arg-type]
+    return KINDS.index(kind), METHODS.index(method), SCHEDULES.index(schedule)
 
 
 def ends(

@@ -1,7 +1,7 @@
 """Descent on the population losses: gradient descent and its variants, compiled, with a record or a count.
 
-path = descend(Contrast(world), ngd(0.1), steps=2000)     # every iterate
-count = steps_to(Contrast(world), gd(0.2), radius=0.5)    # how many steps, and no more
+path = descend(Contrast(world), "ngd", 0.1, steps=2000)      # every iterate
+count = steps_to(Contrast(world), "gd", 0.2, radius=0.5)     # how many steps, and no more
 """
 
 from typing import Any, Literal, NamedTuple

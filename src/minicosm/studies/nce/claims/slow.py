@@ -27,12 +27,12 @@ def _exponential(results: Results, name: str, low: float) -> Outcome:
     lines = zip(R, counts, ordered(found, "scaled"), bounds, strict=True)
     return all_of(
         holds(name)(results),
-        above("least increase of steps e^(-R²/8)", increases(ordered(found, "scaled")), 0.0),
+        above(r"least increase of steps $e^{-R^2/8}$", increases(ordered(found, "scaled")), 0.0),
         numbers={
             f"log steps: {fit}": estimate
             for fit, estimate in exponents(found, "steps", low=low).items()
         },
-        tables=(Table("steps", ("R", "steps", "steps e^(-R²/8)", "lower bound"), tuple(lines)),),
+        tables=(Table("steps", ("R", "steps", r"steps $e^{-R^2/8}$", "lower bound"), tuple(lines)),),
     )
 
 

@@ -14,9 +14,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import DensityRatio
 from minicosm.training import fit_ensemble
-from minicosm.training.contrastive import KINDS
 
-from ..trials import FIRST, METHODS, Images
+from ..trials import FIRST, KINDS, METHODS, Images
 from .rated import Rated, RatedLoss, own_rate
 
 MARGIN = 0.05  # of the logit
@@ -105,8 +104,8 @@ def run(config: Images, progress: Progress) -> TrialResult:
         training, rest = prepared(images, rng, config.held_out)
         flat = training.reshape(len(training), -1)
         square = np.linalg.cholesky(np.cov(flat.T) + 1e-6 * np.eye(flat.shape[1]))
-        arrays = (jnp.asarray(each, jnp.float32) for each in (training, square))
-        ratios.append(ImageRatios(*arrays, config.batch))
+        given, root = (jnp.asarray(each, jnp.float32) for each in (training, square))
+        ratios.append(ImageRatios(given, root, config.batch))
         held.append(jnp.asarray(rest, jnp.float32))
     each = jnp.array([seed for *_, seed in runs])
     loss = RatedLoss(
@@ -143,11 +142,12 @@ def run(config: Images, progress: Progress) -> TrialResult:
 
 
 @eqx.filter_jit
-def _models(keys: Any, shape: tuple[int, ...], features: str, hidden: int) -> DensityRatio:
+def _models(keys: Any, shape: tuple[int, ...], features: Any, hidden: int) -> DensityRatio:
     """The networks of all runs; those of one seed start alike."""
+    height, width = shape
 
     def made(key: PRNGKeyArray) -> DensityRatio:
-        return DensityRatio(jax.random.fold_in(key, 1), *shape, features, hidden)  # type: ignore[arg-type]
+        return DensityRatio(jax.random.fold_in(key, 1), height, width, features, hidden)
 
     return eqx.filter_vmap(made)(keys)
 

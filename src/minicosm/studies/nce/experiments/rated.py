@@ -10,8 +10,9 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from minicosm.training import contrastive_loss
-from minicosm.training.contrastive import KINDS
 from minicosm.training.schedules import normalised
+
+from ..trials import KINDS
 
 
 class Rated(eqx.Module):

@@ -10,10 +10,9 @@ import numpy as np
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.training import SampledContrast, fit_ensemble
-from minicosm.training.contrastive import KINDS
 from minicosm.worlds import DiagonalGaussian, ExponentialFamily, GaussianMean
 
-from ..trials import FIRST, METHODS, SCHEDULES, Sampled
+from ..trials import FIRST, KINDS, METHODS, SCHEDULES, Sampled
 from .rated import Rated, RatedLoss, own_rate
 
 MEAN = 16.0  # of the data in one dimension

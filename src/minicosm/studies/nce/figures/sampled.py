@@ -89,9 +89,6 @@ def fresh_figure(results: Results) -> "Figure":
     floor = 1e-320
     for rate, x, y, colour in zip(rates, fresh, last, PALETTE, strict=False):
         ax.loglog(np.maximum(x, floor), y, "o", ms=5, color=colour, alpha=0.8, label=f"{rate:g}")
-    chosen = (
-        selected(results, world, "nce", "ngd", "constant", name) for name in ("fresh", "last")
-    )
     ax.loglog(*(np.maximum(values, floor) for values in chosen), "o", ms=10, mfc="none", mec="0.3",
               mew=1, label="chosen")  # fmt: skip
     count = int(np.sum([misled(results, world) for world in results]))

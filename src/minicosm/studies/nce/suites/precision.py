@@ -1,5 +1,7 @@
 """Step sizes and precision: where normalised descent survives what plain gradients do not."""
 
+from typing import Literal
+
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
@@ -7,10 +9,9 @@ from minicosm.theory import nce as theory
 from minicosm.theory.nce import Contrast
 from minicosm.worlds import GaussianMean
 
-from ..trials import METHODS, Precision
+from ..trials import KINDS, METHODS, Precision
 
-KINDS = ("nce", "exponential")
-PRECISIONS = ("float64", "float32")
+PRECISIONS: tuple[Literal["float64", "float32"], ...] = ("float64", "float32")
 NODES = 2401  # the poles of the integrand are π/R from the line
 POINTS = 50  # of a path at which directions are compared
 STEP = 0.05  # of the runs whose precisions are compared: 2000 steps end before the data
@@ -44,7 +45,7 @@ def run(config: Precision, progress: Progress) -> TrialResult:
     return ledger.result()
 
 
-def _apart(ledger: Ledger, config: Precision, kind: str) -> None:
+def _apart(ledger: Ledger, config: Precision, kind: Literal["nce", "exponential"]) -> None:
     """How far the directions of float32 are from those of float64 at the same points of a path, and how far
     NGD in float32 strays from float64, in the distance of data and noise."""
     contrast = Contrast(GaussianMean(config.far), kind, NODES)
@@ -74,7 +75,7 @@ def _apart(ledger: Ledger, config: Precision, kind: str) -> None:
     )
 
 
-def _dead(ledger: Ledger, config: Precision, kind: str) -> None:
+def _dead(ledger: Ledger, config: Precision, kind: Literal["nce", "exponential"]) -> None:
     """Steps of NGD from points at distance 1/R of τ*, in float32: with plain gradients, and without their
     common factor."""
     world = GaussianMean(config.beyond)
