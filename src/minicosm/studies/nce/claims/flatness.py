@@ -310,7 +310,8 @@ def lemma_50(results: Results) -> Outcome:
     source=f"{THESIS}, Section 4.1.3.2, Figure 4.1 and Equation 4.17",
     statement=(
         r"For $R \ge 10$ the ring $0.1 R \le \lVert\tau - \tau_*\rVert \le 0.2 R$ lies in the region "
-        r"$b \ge \frac R2$, $b(R - b) \le c \le b \min\{b, R\}$, and the gradient in it is exponentially small."
+        r"$b \ge \frac R2$, $b(R - b) \le c \le b \min\{b, R\}$, and the gradient in it is exponentially "
+        "small."
     ),
     criterion=(
         r"At 5 radii and 181 angles, for every $R \ge 10$: all points are in the region, and "

@@ -32,7 +32,9 @@ def _exponential(results: Results, name: str, low: float) -> Outcome:
             f"log steps: {fit}": estimate
             for fit, estimate in exponents(found, "steps", low=low).items()
         },
-        tables=(Table("steps", ("R", "steps", r"steps $e^{-R^2/8}$", "lower bound"), tuple(lines)),),
+        tables=(
+            Table("steps", ("R", "steps", r"steps $e^{-R^2/8}$", "lower bound"), tuple(lines)),
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from minicosm.models import DensityRatio
 from minicosm.training import fit_ensemble
 
 from ..trials import FIRST, KINDS, METHODS, Images
-from .rated import Rated, RatedLoss, own_rate
+from .rated import Rated, RatedLoss, own_rate, settings
 
 MARGIN = 0.05  # of the logit
 ROWS = 10  # of the history: each is the mean loss of a tenth of the updates
@@ -95,8 +95,8 @@ class ImageRatios(eqx.Module):
 def run(config: Images, progress: Progress) -> TrialResult:
     """Arrays are [loss, method, step size, seed]; curves also [tenth of the updates]."""
     images = load_images(config.images)
-    parts = (KINDS, METHODS, config.rates, range(config.seeds))
-    runs, shape = list(product(*parts)), tuple(len(part) for part in parts)
+    parts = (KINDS, METHODS, ("constant",), config.rates)
+    runs = list(product(*parts))
     keys = jax.random.split(jax.random.key(FIRST + config.seed), config.seeds)
     ratios, held = [], []
     for i in range(config.seeds):
@@ -107,55 +107,57 @@ def run(config: Images, progress: Progress) -> TrialResult:
         given, root = (jnp.asarray(each, jnp.float32) for each in (training, square))
         ratios.append(ImageRatios(given, root, config.batch))
         held.append(jnp.asarray(rest, jnp.float32))
-    each = jnp.array([seed for *_, seed in runs])
-    loss = RatedLoss(
-        jax.tree.map(lambda *leaves: jnp.stack(leaves)[each], *ratios),
-        jnp.array([float(kind == "exponential") for kind, *_ in runs]),
-        config.clip,
-    )
-    params = Rated(
-        _models(keys[each], images.shape[1:], config.features, config.hidden),
-        jnp.array([rate for _, _, rate, _ in runs]),
-        jnp.array([float(method == "ngd") for _, method, *_ in runs]),
-        jnp.zeros(len(runs)),
-    )
+    exponential, *own = settings(runs, config.seeds)
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *ratios)
+    loss = RatedLoss(stacked, exponential, config.clip)
+    models = _models(keys, images.shape[1:], config.features, config.hidden, len(runs))
     params, history = fit_ensemble(
         loss,
-        params,
+        Rated(models, *own),
         own_rate(config.updates),
         config.updates,
-        keys[each],
+        keys,
         chunk=config.updates // ROWS,
-        progress=lambda done, total: progress(done, total, f"{len(runs)} networks"),
+        progress=lambda done, total: progress(done, total, f"{len(runs)} networks a seed"),
         finite=False,
     )
-    fresh = _held_out(params.model, loss, jnp.stack(held)[each], keys[each])
-    curves = np.moveaxis(history["loss"], 0, -1).reshape(*shape, -1)
+    fresh = np.asarray(_held_out(params.model, loss, jnp.stack(held), keys))
+    shape = (len(KINDS), len(METHODS), len(config.rates), config.seeds)
+    curves = np.transpose(history["losses"], (2, 1, 0)).reshape(*shape, -1)
     return TrialResult(
         {"rates": list(config.rates), "images": len(images), "shape": list(images.shape[1:])},
         {
             "loss": curves[..., -1],
-            "held_out": np.asarray(fresh).reshape(shape),
+            "held_out": fresh.T.reshape(shape),
             "curves": curves.astype(np.float32),
         },
     )
 
 
 @eqx.filter_jit
-def _models(keys: Any, shape: tuple[int, ...], features: Any, hidden: int) -> DensityRatio:
-    """The networks of all runs; those of one seed start alike."""
+def _models(
+    keys: Any, shape: tuple[int, ...], features: Any, hidden: int, runs: int
+) -> DensityRatio:
+    """[seed, run] networks; those of one seed start alike."""
     height, width = shape
 
     def made(key: PRNGKeyArray) -> DensityRatio:
-        return DensityRatio(jax.random.fold_in(key, 1), height, width, features, hidden)
+        model = DensityRatio(jax.random.fold_in(key, 1), height, width, features, hidden)
+        return eqx.filter_vmap(lambda _: model)(jnp.arange(runs))
 
     return eqx.filter_vmap(made)(keys)
 
 
 @eqx.filter_jit
 def _held_out(model: Any, loss: RatedLoss, rest: Any, keys: Any) -> Any:
-    def one(model: Any, loss: RatedLoss, rest: Array, key: PRNGKeyArray) -> Array:
-        noise = loss.ratios.noise(jax.random.fold_in(key, 2), len(rest))
-        return loss.of(*loss.ratios.of(model, rest, noise))
+    """[seed, run] losses on images that were held out and on other noise."""
 
-    return eqx.filter_vmap(one)(model, loss, rest, keys)
+    def seed(models: Any, loss: RatedLoss, rest: Array, key: PRNGKeyArray) -> Array:
+        noise = loss.ratios.noise(jax.random.fold_in(key, 2), len(rest))
+
+        def run(model: Any, exponential: Array) -> Array:
+            return loss.of(*loss.ratios.of(model, rest, noise), exponential)
+
+        return eqx.filter_vmap(run)(models, loss.exponential)
+
+    return eqx.filter_vmap(seed)(model, loss, rest, keys)

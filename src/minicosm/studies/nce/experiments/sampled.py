@@ -1,5 +1,6 @@
 """Figure 4.2: the parameter of Gaussians from samples, by all step sizes, losses, methods and schedules."""
 
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,7 @@ from minicosm.training import SampledContrast, fit_ensemble
 from minicosm.worlds import DiagonalGaussian, ExponentialFamily, GaussianMean
 
 from ..trials import FIRST, KINDS, METHODS, SCHEDULES, Sampled
-from .rated import Rated, RatedLoss, own_rate
+from .rated import Rated, RatedLoss, own_rate, settings
 
 MEAN = 16.0  # of the data in one dimension
 
@@ -50,48 +51,48 @@ def _runs(config: Sampled, progress: Progress) -> tuple[np.ndarray, ...]:
     root = jax.random.key(FIRST + config.seed)
     keys = [jax.random.fold_in(root, config.stream * 10**6 + i) for i in range(config.seeds)]
     worlds = [_world(config, jax.random.fold_in(key, 1)) for key in keys]
-    parts = (KINDS, METHODS, SCHEDULES, config.rates, range(config.seeds))
-    runs, shape = list(product(*parts)), tuple(len(part) for part in parts)
-    each = np.array([seed for *_, seed in runs])
-    world = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves))[each], *worlds)
-    params = Rated(
-        world.noise,
-        jnp.array([rate for _, _, _, rate, _ in runs]),
-        jnp.array([float(method == "ngd") for _, method, *_ in runs]),
-        jnp.array([float(schedule == "decay") for _, _, schedule, *_ in runs]),
-    )
-    kinds = jnp.array([float(kind == "exponential") for kind, *_ in runs])
-    loss = RatedLoss(SampledRatios(SampledContrast(world, batch=config.batch)), kinds, config.clip)
+    parts = (KINDS, METHODS, SCHEDULES, config.rates)
+    runs, shape = list(product(*parts)), (*(len(part) for part in parts), config.seeds)
+    world = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *worlds)
+    exponential, *rest = settings(runs, config.seeds)
+    start = jnp.repeat(world.noise[:, None], len(runs), axis=1)
+    params = Rated(start, *rest)
+    objective = SampledContrast(world, batch=config.batch)
+    loss = RatedLoss(SampledRatios(objective), exponential, config.clip)
 
     def watch(params: Rated, done: int) -> dict[str, np.ndarray]:
-        progress(done, config.updates, f"{config.dimension} dimensions, {len(runs)} runs")
-        away = np.asarray(params.model) - np.asarray(world.truth)
+        progress(done, config.updates, f"{config.dimension} dimensions, {len(runs)} runs a seed")
+        away = np.asarray(params.model) - np.asarray(world.truth)[:, None]
         outside = np.asarray(_outside(world, params.model))
-        return {"away": np.linalg.norm(away, axis=1), "outside": outside}
+        return {"away": np.linalg.norm(away, axis=-1), "outside": outside}
 
-    member_keys = jax.random.wrap_key_data(
-        jnp.stack([jax.random.key_data(keys[seed]) for seed in each])
-    )
     params, history = fit_ensemble(
         loss,
         params,
         own_rate(config.updates),
         config.updates,
-        member_keys,
+        jnp.stack(keys),
         chunk=1,
         watch=watch,
         finite=False,
     )
-    start = np.linalg.norm(np.asarray(world.noise - world.truth), axis=1)
-    away = np.concatenate([start[None], history["away"]])
-    best = np.fmin.accumulate(away).T
-    taus = np.asarray(params.model).reshape(*shape, -1)
-    fresh = [_fresh(config, worlds[i], keys[i], taus[..., i, :]) for i in range(config.seeds)]
+    begin = np.linalg.norm(np.asarray(start - world.truth[:, None]), axis=-1)
+    away = np.concatenate([begin[None], history["away"]])  # [update, seed, run]
+    best = np.fmin.accumulate(away)
+    fresh = [
+        _fresh(config, *each)
+        for each in zip(
+            worlds,
+            keys,
+            np.asarray(params.model).reshape(config.seeds, *shape[:-1], -1),
+            strict=True,
+        )
+    ]
     return (
-        best.reshape(*shape, -1),
-        away[-1].reshape(shape),
+        np.transpose(best, (2, 1, 0)).reshape(*shape, -1),
+        away[-1].T.reshape(shape),
         np.stack(fresh, axis=-1),
-        history["outside"].any(axis=0).reshape(shape),
+        history["outside"].any(axis=0).T.reshape(shape),
     )
 
 
@@ -126,7 +127,8 @@ def _fresh(config: Sampled, world: ExponentialFamily, key: Any, taus: np.ndarray
 
 @eqx.filter_jit
 def _outside(world: Any, tau: Any) -> Any:
-    """Whether the exponential loss of the population is infinite at τ, though that of samples is not."""
+    """[seed, run]: whether the exponential loss of the population is infinite at τ, though that of samples is
+    not."""
 
     def one(world: Any, tau: Any) -> Any:
         first = world.truth + (world.noise - tau) / 2
@@ -134,4 +136,4 @@ def _outside(world: Any, tau: Any) -> Any:
         parts = [world.log_partition(each[:-1]) for each in (first, second)]
         return ~jnp.isfinite(jnp.stack(parts)).all()
 
-    return eqx.filter_vmap(one)(world, tau)
+    return eqx.filter_vmap(lambda world, taus: jax.vmap(partial(one, world))(taus))(world, tau)
