@@ -8,7 +8,8 @@ from typing import Literal
 
 from minicosm.lab import Trial, sized
 
-KINDS: tuple[Literal["nce", "exponential"], ...] = ("nce", "exponential")
+Kind = Literal["nce", "exponential"]
+KINDS: tuple[Kind, ...] = ("nce", "exponential")
 METHODS: tuple[Literal["gd", "ngd"], ...] = ("gd", "ngd")
 FIRST = 22_000  # added to all seeds: those of the probes that set the criteria are used up
 
