@@ -156,7 +156,8 @@ def _held_out(model: Any, loss: RatedLoss, rest: Any, keys: Any) -> Any:
         noise = loss.ratios.noise(jax.random.fold_in(key, 2), len(rest))
 
         def run(model: Any, exponential: Array) -> Array:
-            return loss.of(*loss.ratios.of(model, rest, noise), exponential)
+            data, other = loss.ratios.of(model, rest, noise)
+            return loss.of(data, other, exponential)
 
         return eqx.filter_vmap(run)(models, loss.exponential)
 

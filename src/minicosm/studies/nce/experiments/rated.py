@@ -43,7 +43,8 @@ class RatedLoss(eqx.Module):
 
     def __call__(self, params: Rated, key: PRNGKeyArray, step: Array) -> Any:
         def run(model: Any, exponential: Array) -> Array:
-            return self.of(*self.ratios(model, key), exponential)
+            data, noise = self.ratios(model, key)
+            return self.of(data, noise, exponential)
 
         losses = eqx.filter_vmap(run)(params.model, self.exponential)
         return jnp.sum(losses), {"losses": losses}
