@@ -91,7 +91,7 @@ def fresh_figure(results: Results) -> "Figure":
         ax.loglog(np.maximum(x, floor), y, "o", ms=5, color=colour, alpha=0.8, label=f"{rate:g}")
     ax.loglog(*(np.maximum(values, floor) for values in chosen), "o", ms=10, mfc="none", mec="0.3",
               mew=1, label="chosen")  # fmt: skip
-    count = int(np.sum([misled(results, world) for world in results]))
+    count = int(sum(misled(results, world).sum() for world in results))
     ax.set(xlabel="NCE loss on fresh samples", ylabel="distance to the truth at the end",
            title=f"misled in {count} of {last.shape[1]} seeds")  # fmt: skip
     ax.legend(
