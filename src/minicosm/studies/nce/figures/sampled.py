@@ -19,6 +19,9 @@ ARMS = (
 )
 
 
+_STEPS = {"constant": "constant step", "decay": "step falls to 0"}
+
+
 def _name(arm: tuple[str, str]) -> str:
     return ", ".join(NAMES[part] for part in arm)
 
@@ -55,7 +58,7 @@ def selected_figure(results: Results) -> "Figure":
                 curves = results[world].arrays["chosen_curves"][index(*arm, schedule)]
                 _band(ax, curves, colour, _name(arm))
             ax.set_ylim(0, None)
-            ax.set_title(f"{world}, {schedule} step", fontsize=10)
+            ax.set_title(f"{world}, {_STEPS[schedule]}", fontsize=10)
         row[0].set_ylabel("least distance so far")
     for ax in grid[-1]:
         ax.set_xlabel("updates")

@@ -101,7 +101,7 @@ def _map(ledger: Ledger, nodes: int) -> None:
     gradient = np.linalg.norm(answers(contrast, "gradient", taus), axis=1).reshape(SIDE, SIDE)
     standard = 8 / (MAP**2 + 2)
     slow = theory.descend(contrast, "gd", standard, steps=2000).tau
-    fast = theory.descend(contrast, "ngd", 0.1, steps=1000).tau
+    fast = theory.descend(contrast, "ngd", 0.1, steps=2000).tau
     kept = np.unique(np.geomspace(1, len(slow), 80).astype(int) - 1)
     ledger.picture(
         map_b=b,
