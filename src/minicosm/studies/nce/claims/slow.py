@@ -125,7 +125,7 @@ def newton_step(results: Results) -> Outcome:
         r"For convex functions $\langle H^{-1} g, u \rangle \le |\langle g, u \rangle| / "
         r"\sigma_{\min}(H)$ is not true in general: it is an equality along the eigenvector of "
         r"$\sigma_{\min}$, and the third derivative decides on which side one comes to lie. In the ring "
-        r"it is exceeded by very little: a share of 1.000023 at $R = 4$ and of 1.000002 at $R = 8$; from "
+        r"it is exceeded by very little: shares of 1.00006, 1.00002 and 1.000002 at $R = 2, 4, 8$; from "
         r"$R = 10$ on no point that was tried exceeds it. "
         r"Nothing hangs on it: the next link of the same equation has $\lVert g \rVert$ in the place of "
         r"$|\langle g, u \rangle|$, which is right and as small in the ring.",
