@@ -61,11 +61,3 @@ def unchecked_types() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
-
-
-collect_ignore_glob = [
-    # Studies in preparation, which are not registered yet.
-    f"{place}/{name}*"
-    for place in ("studies", "theory")
-    for name in ("topics", "identifiability")
-]

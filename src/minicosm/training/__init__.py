@@ -5,6 +5,7 @@ from .contrastive import SampledContrast, contrastive_loss
 from .fit import History, Loss, fit, fit_ensemble
 from .labels import Labelled, LabelledWorld, LabelObjective
 from .least_squares import Fitted, least_squares
+from .logged import logged
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
 from .progress import Diverged, Stopped
@@ -39,6 +40,7 @@ __all__ = [
     "fit",
     "fit_ensemble",
     "least_squares",
+    "logged",
     "mean_losses",
     "muon",
     "ngd",
