@@ -4,7 +4,7 @@ from . import automata, diffusions
 from .automata import AutomatonSample, Semiautomaton
 from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
-from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean  # noqa: F401
+from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean
 from .guided import (
     GuidedWorld,
     Knapsack,
@@ -106,6 +106,7 @@ __all__ = [
     "Dyck",
     "DyckSample",
     "EndingDyck",
+    "ExponentialFamily",
     "Fertility",
     "FiniteFamily",
     "GaussianHMM",

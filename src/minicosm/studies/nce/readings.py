@@ -8,9 +8,8 @@ import numpy as np
 
 from minicosm.lab import Estimate, Results, Rows
 
-from .trials import METHODS, SCHEDULES
+from .trials import IMAGES, KINDS, METHODS, SCHEDULES
 
-KINDS = ("nce", "exponential")
 NAMES = {"nce": "NCE", "exponential": "eNCE", "gd": "GD", "ngd": "NGD"}
 
 
@@ -70,7 +69,7 @@ def exponents(found: Rows, column: str, by: str = "R", low: float = 0.0) -> dict
 
 def index(kind: str, method: str, schedule: str = "constant") -> tuple[int, int, int]:
     """Where an arm stands in the arrays."""
-    return KINDS.index(kind), METHODS.index(method), SCHEDULES.index(schedule)  # type: ignore[arg-type]
+    return KINDS.index(kind), METHODS.index(method), SCHEDULES.index(schedule)
 
 
 def ends(
@@ -103,7 +102,7 @@ def misled(results: Results, world: str, times: float = 3.0) -> np.ndarray:
     """[seed]: whether the run with the least fresh loss ends this many times as far away as the nearest."""
     last = results[world].arrays["last"][index("nce", "ngd")]
     chosen = selected(results, world, "nce", "ngd", "constant", "last")
-    return chosen >= times * last.min(axis=0)
+    return chosen >= times * np.min(last, axis=0)
 
 
 def share(truths: Any) -> Estimate:
@@ -121,16 +120,20 @@ def share(truths: Any) -> Estimate:
 # -- images -----------------------------------------------------------------------------------------
 
 
+def of_images(results: Results, kind: str, method: str, what: str = "loss") -> np.ndarray:
+    """[step size, seed] of an array."""
+    return np.asarray(results[IMAGES].arrays[what][KINDS.index(kind), METHODS.index(method)], float)
+
+
 def best_rate(results: Results, kind: str, method: str) -> int:
     """The place of the step size with the least mean training loss; what is not finite is infinite."""
-    losses = np.asarray(results[kind].arrays["loss"][METHODS.index(method)], float)
+    losses = of_images(results, kind, method)
     return int(np.where(np.isfinite(losses), losses, np.inf).mean(axis=1).argmin())
 
 
 def image_losses(results: Results, kind: str, method: str, what: str = "loss") -> np.ndarray:
     """[seed] at the best step size."""
-    place = METHODS.index(method), best_rate(results, kind, method)
-    found = np.asarray(results[kind].arrays[what][place], float)
+    found = of_images(results, kind, method, what)[best_rate(results, kind, method)]
     return np.where(np.isfinite(found), found, np.inf)
 
 

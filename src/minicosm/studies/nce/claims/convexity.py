@@ -67,7 +67,9 @@ claim(
 def free_partition(results: Results) -> Outcome:
     found = rows(results, "tied partition, convexity")
     return all_of(
-        below("largest of the least second derivatives, R >= 6", within(found, "least", 6), 0.0),
+        below(
+            r"largest of the least second derivatives, $R \ge 6$", within(found, "least", 6), 0.0
+        ),
         numbers={
             f"R = {R:g}": least
             for R, least in zip(found["R"], found["least"], strict=True)

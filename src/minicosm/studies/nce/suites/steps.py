@@ -8,9 +8,7 @@ from minicosm.theory.nce import Contrast
 from minicosm.theory.nce.descent_theorems import COUNTED
 from minicosm.worlds import GaussianMean
 
-from ..trials import StepCounts
-
-KINDS = ("nce", "exponential")
+from ..trials import KINDS, StepCounts
 
 
 def run(config: StepCounts, progress: Progress) -> TrialResult:
