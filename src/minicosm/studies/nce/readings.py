@@ -8,7 +8,8 @@ import numpy as np
 
 from minicosm.lab import Estimate, Results, Rows
 
-from .trials import IMAGES, KINDS, METHODS, SCHEDULES
+from .arms import KINDS, METHODS, SCHEDULES
+from .trials import IMAGES
 
 NAMES = {"nce": "NCE", "exponential": "eNCE", "gd": "GD", "ngd": "NGD"}
 
@@ -22,20 +23,30 @@ def where(found: Rows, column: str, **fields: Any) -> list[Any]:
     ]
 
 
-def ordered(found: Rows, column: str, by: str = "R", **fields: Any) -> list[float]:
-    """A column in the order of another; a missing number is NaN."""
+def ordered(
+    found: Rows,
+    column: str,
+    by: str = "R",
+    low: float = -np.inf,
+    high: float = np.inf,
+    **fields: Any,
+) -> list[float]:
+    """A column in the order of another, where that lies in [low, high]. A missing number is NaN, and so is
+    one whose place in the order is not known: it is left out nowhere."""
     pairs = zip(where(found, by, **fields), where(found, column, **fields), strict=True)
-    return [np.nan if value is None else value for _, value in sorted(pairs, key=lambda p: p[0])]
+    numbers = [(_number(at), _number(value)) for at, value in pairs]
+    kept = [pair for pair in numbers if not (pair[0] < low or pair[0] > high)]
+    kept.sort(key=lambda pair: (np.isnan(pair[0]), pair[0]))
+    return [np.nan if np.isnan(at) else value for at, value in kept]
+
+
+def _number(value: Any) -> float:
+    return np.nan if value is None else float(value)
 
 
 def increases(values: list[float]) -> list[float]:
     """From each value to the next."""
     return [after - before for before, after in pairwise(values)]
-
-
-def within(found: Rows, column: str, low: float, high: float = np.inf, by: str = "R") -> list[Any]:
-    """A column, in the rows in which another lies in [low, high]."""
-    return [v for at, v in zip(found[by], found[column], strict=True) if low <= at <= high]
 
 
 def slope(x: Any, y: Any) -> Estimate:
@@ -55,12 +66,11 @@ def slope(x: Any, y: Any) -> Estimate:
 
 def exponents(found: Rows, column: str, by: str = "R", low: float = 0.0) -> dict[str, Estimate]:
     """Fits of steps against R: the exponent of a power, and the factor of R² in an exponential."""
-    R = [at for at in sorted(found[by]) if at >= low]
-    steps = ordered(found, column, by)[-len(R) :] if R else []
+    R, steps = (ordered(found, name, by, low) for name in (by, column))
     logs = [log(count) if count and count > 0 else np.nan for count in steps]
     return {
-        "power of R": slope([log(at) for at in R], logs),
-        "factor of R^2": slope([at**2 for at in R], logs),
+        "power of R": slope(np.log(R), logs),
+        "factor of R^2": slope(np.square(R), logs),
     }
 
 

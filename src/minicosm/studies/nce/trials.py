@@ -4,14 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from math import inf
-from typing import Literal
 
 from minicosm.lab import Trial, sized
-
-Kind = Literal["nce", "exponential"]
-KINDS: tuple[Kind, ...] = ("nce", "exponential")
-METHODS: tuple[Literal["gd", "ngd"], ...] = ("gd", "ngd")
-FIRST = 22_000  # added to all seeds: those of the probes that set the criteria are used up
 
 
 @dataclass(frozen=True)
@@ -148,7 +142,7 @@ class Precision:
             raise ValueError(f"steps is {self.steps}; it must be from 1 to a million")
 
 
-@sized(Precision, smoke={"rates": (0.1, 1.0)}, laptop={}, paper={"steps": 20_000})
+@sized(Precision, smoke={"rates": (1.0,)}, laptop={}, paper={"steps": 20_000})
 def precision(config: Precision) -> dict[str, Trial]:
     from .suites import precision
 
@@ -156,9 +150,6 @@ def precision(config: Precision) -> dict[str, Trial]:
 
 
 # -- from samples ------------------------------------------------------------------------------------
-
-Schedule = Literal["constant", "decay"]
-SCHEDULES: tuple[Schedule, ...] = ("constant", "decay")
 
 
 @dataclass(frozen=True)

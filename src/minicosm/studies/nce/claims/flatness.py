@@ -16,7 +16,7 @@ from minicosm.lab import (
 )
 
 from ..figures.landscape import map_figure, scaling_figure, segment_figure
-from ..readings import increases, ordered, within
+from ..readings import increases, ordered
 from ..study import STUDY, THESIS
 from ..trials import landscape
 
@@ -42,12 +42,10 @@ claim = STUDY.section(__doc__)
 )
 def proposition_7(results: Results) -> Outcome:
     found = rows(results, "Proposition 7")
-    pairs = zip(ordered(found, "R"), ordered(found, "c"), strict=True)
-    later = [c for R, c in pairs if R >= 2]
     return all_of(
         holds("Proposition 7")(results),
-        above("least increase of c", increases(later), 0.0),
-        at_least(r"least c, $R \ge 9$", within(found, "c", 9), 0.9),
+        above("least increase of c", increases(ordered(found, "c", low=2)), 0.0),
+        at_least(r"least c, $R \ge 9$", ordered(found, "c", low=9), 0.9),
         at_most("largest c", found["c"], 1.0),
     )
 
@@ -137,7 +135,7 @@ def lemma_47(results: Results) -> Outcome:
     return all_of(
         holds("Lemma 47")(results),
         above("least increase of c", increases(ordered(found, "c")), 0.0),
-        at_least("least c, R from 10 to 20", within(found, "c", 10, 20), 0.75),
+        at_least("least c, R from 10 to 20", ordered(found, "c", low=10, high=20), 0.75),
     )
 
 
@@ -250,11 +248,11 @@ def claim_6(results: Results) -> Outcome:
 )
 def lemma_49(results: Results) -> Outcome:
     found = rows(results, "Lemma 49")
-    sizes = [(R, size) for R, size in zip(found["R"], found["scaled"], strict=True) if R >= 8]
+    R, sizes = (ordered(found, column, low=8) for column in ("R", "scaled"))
     return all_of(
         holds("Lemma 49")(results),
-        above("least increase", increases([size for _, size in sorted(sizes)]), 0.0),
-        numbers={f"R = {R:g}": size for R, size in sizes},
+        above("least increase", increases(sizes), 0.0),
+        numbers={f"R = {at:g}": size for at, size in zip(R, sizes, strict=True)},
     )
 
 

@@ -14,10 +14,11 @@ from minicosm.lab import (
     worst,
 )
 
+from ..arms import METHODS
 from ..figures.images import images_figure
 from ..readings import NAMES, best_rate, image_losses, log_ratio
 from ..study import STUDY, THESIS
-from ..trials import IMAGES, METHODS, images
+from ..trials import IMAGES, images
 
 claim = STUDY.section(__doc__)
 

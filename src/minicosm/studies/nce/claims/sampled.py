@@ -11,10 +11,11 @@ from minicosm.lab import (
     only_if,
 )
 
+from ..arms import METHODS
 from ..figures.sampled import fresh_figure, rates_figure, selected_figure
 from ..readings import KINDS, NAMES, ends, misled, nearer, selected, share
 from ..study import STUDY, THESIS
-from ..trials import AGAIN, METHODS, MORE, ONE, SIXTEEN, both_worlds, more_dimensions, more_seeds
+from ..trials import AGAIN, MORE, ONE, SIXTEEN, both_worlds, more_dimensions, more_seeds
 
 claim = STUDY.section(__doc__)
 

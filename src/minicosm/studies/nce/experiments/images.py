@@ -15,7 +15,8 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.models import DensityRatio
 from minicosm.training import fit_ensemble
 
-from ..trials import FIRST, KINDS, METHODS, Images
+from ..arms import FIRST, KINDS, METHODS
+from ..trials import Images
 from .rated import Rated, RatedLoss, own_rate, settings
 
 MARGIN = 0.05  # of the logit

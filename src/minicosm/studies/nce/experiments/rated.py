@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from minicosm.training import contrastive_loss
 from minicosm.training.schedules import normalised
 
-from ..trials import KINDS
+from ..arms import KINDS
 
 
 class Rated(eqx.Module):

@@ -13,7 +13,8 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.training import SampledContrast, fit_ensemble
 from minicosm.worlds import DiagonalGaussian, ExponentialFamily, GaussianMean
 
-from ..trials import FIRST, KINDS, METHODS, SCHEDULES, Sampled
+from ..arms import FIRST, KINDS, METHODS, SCHEDULES
+from ..trials import Sampled
 from .rated import Rated, RatedLoss, own_rate, settings
 
 MEAN = 16.0  # of the data in one dimension

@@ -7,8 +7,9 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure
 
+from ..arms import METHODS
 from ..readings import NAMES, best_rate, of_images
-from ..trials import IMAGES, METHODS
+from ..trials import IMAGES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

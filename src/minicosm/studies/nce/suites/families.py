@@ -11,7 +11,8 @@ from minicosm.theory.nce import Contrast
 from minicosm.theory.nce.descent_theorems import COUNTED
 from minicosm.worlds import ExponentialFamily, FiniteFamily, GaussianMean
 
-from ..trials import FIRST, KINDS, Families
+from ..arms import FIRST, KINDS
+from ..trials import Families
 from .landscape import random_taus
 
 SMALL_RATIO = (

@@ -10,7 +10,8 @@ from minicosm.theory.nce import Contrast
 from minicosm.theory.nce.contrast import answers
 from minicosm.worlds import GaussianMean
 
-from ..trials import FIRST, KINDS, Gaussians
+from ..arms import FIRST, KINDS
+from ..trials import Gaussians
 
 DELTAS = (0.5, 0.9)  # beside 1/(2R) and 1/R, in Proposition 8
 MAP = 10.0  # the R of the map

@@ -9,7 +9,8 @@ from minicosm.theory import nce as theory
 from minicosm.theory.nce import Contrast
 from minicosm.worlds import GaussianMean
 
-from ..trials import KINDS, METHODS, Kind, Precision
+from ..arms import KINDS, METHODS, Kind
+from ..trials import Precision
 
 PRECISIONS: tuple[Literal["float64", "float32"], ...] = ("float64", "float32")
 NODES = 2401  # the poles of the integrand are π/R from the line
