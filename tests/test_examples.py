@@ -21,6 +21,7 @@ SHOWN = {
     "contrastive_kernel": "q = N(6, 1): 344.1 times maximum likelihood",
     "twin_worlds": "Gaussian emissions, x1,x3|x2: 2 world(s)",
     "topics_in_one_layer": "Recovery(share=1.0, rand=1.0)",
+    "nce_landscape": "gradient descent: 39",
 }
 
 

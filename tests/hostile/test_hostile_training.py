@@ -315,6 +315,8 @@ TRAINING_CALLS = [
     Call(training.SampledContrast, world=thing(GaussianMean(2.0)), kind=thing("nce"), batch=count(3),
          clip=positive(60.0, allows=NONE), clip_gradient=positive(1.0, allows=NONE)),
     Call(training.SampledContrast(GaussianMean(2.0), batch=3).samples, key=key()),
+    Call(training.SampledContrast(GaussianMean(2.0), batch=3).ratios, key=key(),
+         tau=array([0.1, 0.5], allows=LOG_RATIOS[1:])),
     Call(training.OneOf, losses=thing([parabola, parabola]), weights=array([0.5, 0.5])),
     Call(training.Pairs, **OF_PAIRS),
     Call(PAIRS.sample, key=key()),

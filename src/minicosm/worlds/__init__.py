@@ -4,7 +4,7 @@ from . import automata, diffusions, flip_flop
 from .automata import AutomatonSample, Semiautomaton
 from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
-from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean  # noqa: F401
+from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean
 from .flip_flop import FlipFlop, FlipFlopSample
 from .guided import (
     GuidedWorld,
@@ -108,6 +108,7 @@ __all__ = [
     "Dyck",
     "DyckSample",
     "EndingDyck",
+    "ExponentialFamily",
     "Fertility",
     "FiniteFamily",
     "FlipFlop",
