@@ -20,6 +20,7 @@ from minicosm.worlds import (
     Dyck,
     Fertility,
     GuidedWorld,
+    HierarchicalParity,
     Ising,
     Joint,
     LatentWorld,
@@ -27,6 +28,7 @@ from minicosm.worlds import (
     MemoryHMM,
     OverlappingTopics,
     Semiautomaton,
+    SparseParity,
     TopicWorld,
     World,
     secret_parity,
@@ -76,6 +78,8 @@ CASES = {
         True,
     ),
     LDA: Case(lambda: LDA(laws(3, 2), [0.4, 1.0]), 3, (MaskedWorld, LatentWorld)),
+    SparseParity: Case(lambda: SparseParity(3, 2), 3, (World,), True),
+    HierarchicalParity: Case(lambda: HierarchicalParity(3, 1, 2), 3, (World,), True),
     OverlappingTopics: Case(lambda: OverlappingTopics(laws(4, 2), [0, 0, 0, 1.0], most=2), 3, ()),
 }
 NO_WORLDS = (

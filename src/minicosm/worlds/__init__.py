@@ -66,6 +66,7 @@ from .hmm import (
 )
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
+from .parity import HierarchicalParity, ParitySample, SparseParity
 from .topics import (
     LDA,
     BlockStatistics,
@@ -113,6 +114,7 @@ __all__ = [
     "GaussianPredictor",
     "GaussianSample",
     "GuidedWorld",
+    "HierarchicalParity",
     "Interval",
     "Ising",
     "Joint",
@@ -130,6 +132,7 @@ __all__ = [
     "OverlapSample",
     "OverlappingTopics",
     "PairAttention",
+    "ParitySample",
     "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
@@ -138,6 +141,7 @@ __all__ = [
     "Relation",
     "Sample",
     "Semiautomaton",
+    "SparseParity",
     "Supports",
     "TableVerifier",
     "TaskWorld",
