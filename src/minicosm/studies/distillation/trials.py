@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 from minicosm.lab import Trial, sized
 
+SINGLES = ("early", "root", "between", "child", "late")
+"""The five checkpoints of a tree's teacher that are tried alone: at 0.8 times the root's peak, at it,
+half-way to the child's peak, at that, and at 1.1 times it."""
+
 
 @dataclass(frozen=True)
 class FirstStage:

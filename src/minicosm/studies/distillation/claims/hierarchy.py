@@ -14,9 +14,9 @@ from minicosm.lab import (
 )
 
 from .. import readings
-from ..figures.hierarchy import SINGLES, blocks_figure, schedules_figure
+from ..figures.hierarchy import blocks_figure, schedules_figure
 from ..study import STUDY, THESIS
-from ..trials import hierarchy
+from ..trials import SINGLES, hierarchy
 
 claim = STUDY.section(__doc__)
 

@@ -15,7 +15,7 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.training import Curriculum, labels_only, progressive, two_shot
 from minicosm.worlds import HierarchicalParity
 
-from ..trials import Hierarchy
+from ..trials import SINGLES, Hierarchy
 from .mlps import (
     Arm,
     correlation_means,
@@ -27,10 +27,6 @@ from .mlps import (
     students,
     teachers,
 )
-
-SINGLES = ("early", "root", "between", "child", "late")
-"""The five checkpoints that are tried alone: at 0.8 times the root's peak, at it, half-way to the child's
-peak, at that, and at 1.1 times it."""
 
 
 def run(config: Hierarchy, progress: Progress, folder: Path) -> TrialResult:
