@@ -67,6 +67,7 @@ from .hmm import (
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
 from .parity import HierarchicalParity, ParitySample, SparseParity
+from .pcfg import LayeredPCFG, PCFGPosterior, PCFGSample
 from .topics import (
     LDA,
     BlockStatistics,
@@ -121,6 +122,7 @@ __all__ = [
     "Knapsack",
     "Latent",
     "LatentWorld",
+    "LayeredPCFG",
     "LumpedClique",
     "MaskLaw",
     "MaskedTask",
@@ -131,6 +133,8 @@ __all__ = [
     "Moments",
     "OverlapSample",
     "OverlappingTopics",
+    "PCFGPosterior",
+    "PCFGSample",
     "PairAttention",
     "ParitySample",
     "PhrasePosterior",

@@ -103,6 +103,16 @@ def correlation(results: Results, degree: int, wanted: np.ndarray) -> np.ndarray
     return np.array(found)
 
 
+def mean(values: np.ndarray) -> float:
+    """Of no values NaN."""
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def median(values: np.ndarray) -> float:
+    """Of no values NaN."""
+    return float(np.median(values)) if len(values) else float("nan")
+
+
 def known(values: np.ndarray) -> np.ndarray:
     """Those that are numbers."""
     return values[~np.isnan(values)]

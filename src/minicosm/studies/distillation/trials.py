@@ -166,9 +166,9 @@ class Hierarchy:
 @sized(
     FirstStage,
     smoke={
-        "sizes": ((9, 4),),
-        "widths": (32, 512),
-        "starts": 4,
+        "sizes": ((11, 4),),
+        "widths": (32, 512, 8192),
+        "starts": 6,
         "batches": (500, 2000),
         "neurons": 1,
     },

@@ -1,7 +1,5 @@
 """A decision tree of parities: one checkpoint or several. Section 4.2.7.3."""
 
-import numpy as np
-
 from minicosm.lab import (
     Estimate,
     Outcome,
@@ -39,7 +37,7 @@ def shares_table(results: Results) -> Table:
             arm,
             float(readings.solved(results, arm).sum()),
             len(readings.learned(results, "hierarchy")),
-            float(100 * readings.curve(results, arm, "hierarchy")[-1].mean()),
+            100 * readings.mean(readings.curve(results, arm, "hierarchy")[-1]),
         )
         for arm in ("labels", *SINGLES, "two", "progressive")
     )
@@ -133,7 +131,7 @@ def two_checkpoints(results: Results) -> Outcome:
     kind="figure",
 )
 def no_single(results: Results) -> Outcome:
-    shares = {arm: float(np.mean(readings.solved(results, arm))) for arm in SINGLES}
+    shares = {arm: readings.mean(readings.solved(results, arm)) for arm in SINGLES}
     return guarded(
         results,
         all_of(at_most("largest share with 99%", shares, 0.0), tables=(shares_table(results),)),

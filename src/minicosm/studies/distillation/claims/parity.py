@@ -2,8 +2,6 @@
 
 from math import log
 
-import numpy as np
-
 from minicosm.lab import (
     Estimate,
     Outcome,
@@ -50,7 +48,7 @@ def times_table(results: Results, *arms: str) -> Table:
     lines = tuple(
         (
             arm,
-            float(np.median(readings.times(results, arm))),
+            readings.median(readings.times(results, arm)),
             int(readings.ever(results, arm).sum()),
             float(readings.in_time(results, arm).sum()),
             float(readings.in_time(results, arm, 1.0).sum()),
