@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata",
-    "theory.nce", "theory.identifiability", "theory.topics", "lab",
+    "theory.nce", "theory.identifiability", "theory.topics", "theory.distillation", "lab",
 )  # fmt: skip
 
 

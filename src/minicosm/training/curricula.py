@@ -13,6 +13,8 @@ from minicosm.worlds.arrays import AnyArray, check_whole_numbers
 LABELS = -1
 """In the place of a checkpoint: the student follows the labels."""
 NEVER = 2**31 - 1
+MOST = 2**20
+"""Segments of a curriculum, and checkpoints."""
 
 
 class Curriculum(eqx.Module):
@@ -50,12 +52,16 @@ class Curriculum(eqx.Module):
     def among(self, used: Sequence[int], segments: int) -> "Curriculum":
         """The same curriculum with checkpoints numbered by their place in `used`, and with `segments`
         segments, the last repeated: so curricula of many students have one shape."""
-        places = {int(i): place for place, i in enumerate(used)} | {LABELS: LABELS}
+        numbers = np.asarray(check_whole_numbers("used", used, 0, NEVER - 1, (None,))).tolist()
+        places = {i: place for place, i in enumerate(numbers)} | {LABELS: LABELS}
         missing = [int(i) for i in self.which if int(i) not in places]
         if missing:
-            raise ValueError(f"used is {list(used)}; it lacks the checkpoint {missing[0]}")
-        if check_count("segments", segments) < len(self.which):
-            raise ValueError(f"segments is {segments}; this curriculum has {len(self.which)}")
+            raise ValueError(f"used is {numbers}; it lacks the checkpoint {missing[0]}")
+        if not len(self.which) <= check_count("segments", segments) <= MOST:
+            raise ValueError(
+                f"segments is {segments}; it must be in {len(self.which)}..{MOST}, as this curriculum has "
+                f"{len(self.which)}"
+            )
         more = segments - len(self.which)
         which = np.pad([places[int(i)] for i in self.which], (0, more), mode="edge")
         until = np.pad(np.asarray(self.until), (0, more), constant_values=NEVER)
@@ -71,7 +77,9 @@ def labels_only() -> Curriculum:
 
 def one_shot(checkpoints: int) -> Curriculum:
     """The last of so many checkpoints, always."""
-    return Curriculum([check_count("checkpoints", checkpoints) - 1])
+    if check_count("checkpoints", checkpoints) > MOST:
+        raise ValueError(f"checkpoints is {checkpoints}; it must be at most {MOST}")
+    return Curriculum([checkpoints - 1])
 
 
 def two_shot(checkpoint: int, steps: int, final: int) -> Curriculum:

@@ -18,6 +18,7 @@ from ..arrays import (
     check_positions,
     check_size,
     check_tokens,
+    check_whole_numbers,
     embed_rows,
     is_concrete,
     is_empty,
@@ -262,9 +263,7 @@ class LayeredPCFG(eqx.Module):
     def _check_length(self, length: Any, most: int) -> Any:
         if length is None:
             return most
-        if is_concrete(length) and check_count("length", np.asarray(length).item()) > most:
-            raise ValueError(f"length is {length}; there are {most} rows")
-        return length
+        return check_whole_numbers("length", length, 1, most, ())
 
     def _check_height(self, height: Any) -> None:
         if check_count("height", height) > self.height:
@@ -279,9 +278,7 @@ def _conditionals(world: LayeredPCFG, rows: Array, length: Array) -> Float[Array
 
 
 @eqx.filter_jit
-def _prefixes(
-    world: LayeredPCFG, rows: Array
-) -> tuple[Float[Array, "_ V"], Float[Array, " _"]]:
+def _prefixes(world: LayeredPCFG, rows: Array) -> tuple[Float[Array, "_ V"], Float[Array, " _"]]:
     """Scaled by one factor for each position, which quotients do not see."""
     scaled = charts.scales(world.grammar, rows)[:, None] * rows
     chart = charts.inside(world.grammar, scaled)
