@@ -17,6 +17,7 @@ SHOWN = {
     "ising_block_dynamics": "blocks of 5: Poincaré constant   1.00, 1 steps",
     "dyck_transformer": "Theorem 2.2.1, sufficiency holds",
     "shortcuts_to_automata": "Theorem 11 does not apply: A_5 (order 60) is perfect",
+    "progressive_distillation": "student of one checkpoint: 90% after",
     "twin_worlds": "Gaussian emissions, x1,x3|x2: 2 world(s)",
 }
 

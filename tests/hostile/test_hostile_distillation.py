@@ -54,7 +54,10 @@ BITS = tokens([0, 1, 1, 0], allows=())
 RULES = {3: [[0, 1], [2, 2]], 4: [[3, 3], [3]]}
 GRAMMAR = LayeredPCFG(RULES, 4)
 WORDS = tokens([0, 1, 2, 2])
-ROWS = array(np.eye(3)[[0, 1, 2, 2]], allows=("entry 10**6", "plus .5", LESS), names=("embeddings", "length"))
+MASKED = tokens([0, 1, 2, 2], names="observed")
+ROWS = array(
+    np.eye(3)[[0, 1, 2, 2]], allows=("entry 10**6", "plus .5", LESS), names=("embeddings", "length")
+)
 SEEN = array(np.array([True, False, True, True]), allows="None")
 
 WORLDS = [
@@ -78,11 +81,11 @@ WORLDS = [
     Call(GRAMMAR.sample, key=key(), length=count(4, allows="None")),
     Call(GRAMMAR.log_prob, tokens=WORDS),
     Call(GRAMMAR.log_evidence, rows=ROWS, length=count(4, allows="None")),
-    Call(GRAMMAR.embed, tokens=WORDS, observed=SEEN),
+    Call(GRAMMAR.embed, tokens=MASKED, observed=SEEN),
     Call(GRAMMAR.predict, embeddings=ROWS,
-         at=array([0, 1], allows=("None", LESS, "one axis more", "0", "True"))),
-    Call(GRAMMAR.conditionals, tokens=WORDS, observed=SEEN),
-    Call(GRAMMAR.posterior, tokens=WORDS, observed=SEEN),
+         at=array([0, 1], allows=("None", LESS, "one axis more", "0", "True", "[]", "[[]]"))),
+    Call(GRAMMAR.conditionals, tokens=MASKED, observed=SEEN),
+    Call(GRAMMAR.posterior, tokens=MASKED, observed=SEEN),
     Call(GRAMMAR.next_logits, tokens=WORDS),
     Call(GRAMMAR.end_probabilities, tokens=WORDS),
     Call(GRAMMAR.ngrams, n=count(2)),
@@ -106,16 +109,32 @@ MANY = Trajectory(
 CURRICULUM = two_shot(0, 4, 1)
 NUMBERS = thing([0, 1], allows=("tokens far outside", "tokens below zero"))
 STEPS = array(
-    np.array([5, 10]), allows=("entry -1", "tokens below zero", LESS), names="checkpoints"
+    np.array([5, 10]),
+    allows=("entry -1", "entry 10**6", "tokens below zero", "tokens far outside"),
+    names=("checkpoints", "accuracy"),
 )
 CURVE = array(np.array([0.5, 0.9]), allows=(*FREE, "tokens far outside", "tokens below zero", "entry nan",
                                            "entry inf", "array of nan"))  # fmt: skip
+CURVES = CURVE._replace(allows=CURVE.allows | {"array of four axes"}, nan=frozenset(["entry nan"]))
+TAU = array(
+    0.5,
+    allows=(
+        "0",
+        "2.5",
+        "plus .5",
+        "entry 10**6",
+        *BIG,
+        "one axis more",
+        LESS,
+        "tokens far outside",
+    ),
+)
 BATCH = TASK.draw(jax.random.key(0))
 
 TRAINING = [
     Call(SignVectors, world=thing(PARITY), batch=count(2)),
     Call(TASK.draw, key=key()),
-    Call(TASK.logits, model=thing(mlp(0)), batch=thing(BATCH)),
+    Call(TASK.logits, model=thing(mlp(0), allows="a function"), batch=thing(BATCH)),
     Call(TASK.labels, batch=thing(BATCH)),
     Call(TASK.weights, batch=thing(BATCH)),
     Call(Curriculum, which=NUMBERS, durations=thing([4])),
@@ -126,17 +145,17 @@ TRAINING = [
     Call(two_shot, checkpoint=whole(0, allows=("-1", "0")), steps=count(3),
          final=whole(1, allows=("-1", "0"))),
     Call(progressive, checkpoints=NUMBERS, steps=count(3)),
-    Call(equal_split, checkpoints=NUMBERS, horizon=count(6, allows=BIG)),
+    Call(equal_split, checkpoints=NUMBERS, horizon=count(6)),
     Call(kappa_split, checkpoints=NUMBERS, kappa=positive(0.5, allows="2.5"),
-         teacher_steps=count(8, allows=BIG), horizon=count(6, allows=BIG)),
+         teacher_steps=count(8), horizon=count(6)),
     Call(soft_targets, logits=array(np.ones((2, 3)), allows=(*FREE, *MORE, LESS, "tokens far outside",
                                                              "tokens below zero")),
-         temperature=array(0.5, allows=("0", "2.5", "plus .5", "entry 10**6", *BIG, *MORE, LESS))),
+         temperature=TAU),
     Call(Distilled, task=thing(TASK), curriculum=thing(CURRICULUM), teachers=thing(TEACHERS),
-         temperature=array(0.5, allows=("0", "2.5", "plus .5", "entry 10**6", *BIG, *MORE, LESS)),
+         temperature=TAU,
          block=count(2)),
     Call(Distilled.of, task=thing(TASK), trajectory=thing(KEPT), curriculum=thing(CURRICULUM),
-         temperature=thing(0.5, allows=("0", "2.5", *BIG)), block=count(2)),
+         temperature=TAU, block=count(2)),
     Call(Distilled(TASK, CURRICULUM, TEACHERS).prepare, key=key(),
          steps=array(np.array([0, 1]), allows=(LESS, "entry 10**6", "tokens far outside"))),
     Call(keeping, watch=thing(lambda params, done: {}, allows="None")),
@@ -151,7 +170,7 @@ TRAINING = [
     Call(MANY.member, i=whole(0, allows=())),
     Call(stacked, models=thing([mlp(0), mlp(1)])),
     Call(transition, steps=STEPS, accuracy=CURVE, levels=thing((0.5, 0.7, 0.9))),
-    Call(steps_to, steps=STEPS, accuracy=CURVE, level=thing(0.7, allows=("-1", "0", "2.5", "True"))),
+    Call(steps_to, steps=STEPS, accuracy=CURVES, level=thing(0.7, allows=("-1", "0", "2.5", *BIG))),
 ]  # fmt: skip
 
 # -- theory ------------------------------------------------------------------------------------------
@@ -171,11 +190,11 @@ THEORY = [
                                                                             "tokens below zero")),
          x=array(X, allows=FREE, names="values"), support=thing([0, 1], allows="[]"), degree=count(2)),
     Call(theory.majority_coefficient, d=count(5), i=whole(3, allows="0")),
-    Call(theory.majority_scaling, i=count(3), dims=thing([5, 9], allows="[]"), printed=flag(False)),
+    Call(theory.majority_scaling, i=count(3), dims=thing([5, 9], allows=("[]", "tokens far outside", "tokens below zero")), printed=flag(False)),
     Call(theory.majority_gap, d=count(9), k=count(2)),
     Call(theory.symmetric_start, **SIZES, aligned=flag(False)),
     Call(theory.one_step_teacher, **SIZES, aligned=flag(False)),
-    Call(theory.first_gradient, start=thing(START), x=INPUTS, target=array(np.ones(2), allows=FREE)),
+    Call(theory.first_gradient, start=thing(START), x=INPUTS, target=array(np.ones(2), allows=(*FREE, "tokens far outside", "tokens below zero"))),
     Call(theory.expected_gradient, start=thing(START), k=count(2)),
     Call(theory.stepped, start=thing(START), gradient=array(np.ones((4, 5)), allows=(*FREE, LESS)),
          k=count(2), rate=positive(0.5, allows=("None", "2.5"))),
@@ -197,7 +216,8 @@ THEORY = [
     Call(theory.lemma_65_error, **SMALL),
     Call(theory.student_fits, **SMALL, batch=count(8)),
     Call(theory.recall_by_batch, source=thing("leak"), **SMALL, batches=thing([4, 8]), leak=positive(0.1)),
-    Call(theory.batch_for_recall, batches=array(np.array([10.0, 20.0]), allows=("entry 10**6", "plus .5")),
+    Call(theory.batch_for_recall,
+         batches=array(np.array([10.0, 20.0]), allows=("entry 10**6", "plus .5"), names="recall"),
          recall=array(np.array([0.2, 0.8]), allows=(*FREE, "tokens far outside", "tokens below zero")),
          level=thing(0.5, allows=("-1", "0", "2.5", *BIG))),
     Call(theory.lemma_66, d=count(4), k=count(2), neurons=count(2), tau=positive(0.1), seed=whole(0)),

@@ -159,7 +159,7 @@ def test_transitions_are_first_crossings():
          "the teacher answers with 3 classes and the student with 2"),
         (lambda: progressive([], 5), "checkpoints is empty"),
         (lambda: kappa_split([], 0.5, 4, 4), "checkpoints is empty"),
-        (lambda: Trajectory.of({"step": np.arange(2)}, mlp(0)), "no checkpoints of these parameters"),
+        (lambda: Trajectory.of({"step": np.arange(2)}, mlp(0)), "no checkpoints of these params"),
         (lambda: fit(Distilled(TASK, labels_only(), block=3), mlp(0), SGD, 4, jax.random.key(0), chunk=4),
          "chunk is 4; it must be a multiple of 3"),
     ],

@@ -85,20 +85,20 @@ def one_shot(checkpoints: int) -> Curriculum:
 def two_shot(checkpoint: int, steps: int, final: int) -> Curriculum:
     """One intermediate checkpoint for `steps` steps, then the final one (or `LABELS`): schedule (2, T)."""
     return Curriculum(
-        [_number("checkpoint", checkpoint), _number("final", final)], [check_count("steps", steps)]
+        [_number("checkpoint", checkpoint), _number("final", final)], [_duration("steps", steps)]
     )
 
 
 def progressive(checkpoints: Sequence[int], steps: int) -> Curriculum:
     """These checkpoints in turn, each for `steps` steps, and the last to the end: Definition 22."""
     chosen = _numbers(checkpoints)
-    return Curriculum(chosen, [check_count("steps", steps)] * (len(chosen) - 1))
+    return Curriculum(chosen, [_duration("steps", steps)] * (len(chosen) - 1))
 
 
 def equal_split(checkpoints: Sequence[int], horizon: int) -> Curriculum:
     """These N checkpoints in turn, each for `horizon // N` steps, the last to the end."""
     chosen = _numbers(checkpoints)
-    if check_count("horizon", horizon) < len(chosen):
+    if _duration("horizon", horizon) < len(chosen):
         raise ValueError(f"horizon is {horizon}; {len(chosen)} checkpoints need a step each")
     return progressive(chosen, horizon // len(chosen))
 
@@ -111,12 +111,19 @@ def kappa_split(
     to 0 one-shot."""
     chosen = _numbers(checkpoints)
     check_number("kappa", kappa, above=0)
-    each = int(kappa * check_count("teacher_steps", teacher_steps) / len(chosen))
-    check_count("horizon", horizon)
+    each = int(kappa * _duration("teacher_steps", teacher_steps) / len(chosen))
+    _duration("horizon", horizon)
     if each < 1:
         return Curriculum(chosen[-1:])
     fit = min(len(chosen) - 1, (horizon - 1) // each)
     return Curriculum([*chosen[:fit], chosen[-1]], [each] * fit)
+
+
+def _duration(name: str, steps: int) -> int:
+    """A number of steps."""
+    if check_count(name, steps) >= NEVER:
+        raise ValueError(f"{name} is {steps}; it must be less than 2^31")
+    return int(steps)
 
 
 def _number(name: str, value: int) -> int:

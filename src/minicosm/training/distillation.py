@@ -30,12 +30,13 @@ from minicosm.worlds.arrays import (
     check_number,
     check_reals,
     check_size,
+    check_whole_numbers,
     is_concrete,
 )
 from minicosm.worlds.parity.sparse import signs_of
 
 from .curricula import LABELS, Curriculum
-from .trajectory import Trajectory, pick
+from .trajectory import Trajectory, check_models, pick
 
 COLD = 1e-3
 """Temperatures up to this one are those of the likeliest class."""
@@ -102,6 +103,8 @@ def soft_targets(
     """`softmax(logits / temperature)`; a point mass at the first of the largest up to `COLD`."""
     logits = jnp.asarray(check_logits("logits", logits))
     tau = check_temperature("temperature", temperature)
+    if tau.ndim:
+        raise ValueError(f"temperature is {shown(temperature)}; it must be one number")
     hard = jax.nn.one_hot(jnp.argmax(logits, axis=-1), logits.shape[-1], dtype=logits.dtype)
     soft = jax.nn.softmax(logits / jnp.maximum(tau, COLD), axis=-1)
     return jnp.where(tau <= COLD, hard, soft)
@@ -112,6 +115,8 @@ def check_logits(name: str, logits: Any) -> AnyArray:
     found = check_reals(name, logits)
     if found.ndim == 0 or found.shape[-1] == 0:
         raise ValueError(f"{name} has shape {found.shape}; its last axis must be that of classes")
+    if 0 in found.shape:
+        raise ValueError(f"{name} has shape {found.shape}; it must have at least one row")
     return found
 
 
@@ -123,6 +128,8 @@ def check_temperature(name: str, value: Any) -> Float[Array, "*stack"]:
         known = np.asarray(value)
         if known.dtype.kind not in "iuf" or not np.isfinite(known).all() or (known < 0).any():
             raise ValueError(f"{name} is {shown(value)}; it must be a finite number of at least 0")
+    if np.ndim(value) > 1 or np.size(value) == 0:
+        raise ValueError(f"{name} is {shown(value)}; it must be a number, or one for each member")
     return jnp.asarray(value, jnp.result_type(float))
 
 
@@ -143,7 +150,8 @@ class Distilled(eqx.Module):
     def __check_init__(self) -> None:
         check_kind("task", self.task, Task, "a task, with draw, logits, labels and weights")
         check_kind("curriculum", self.curriculum, Curriculum, "a Curriculum")
-        check_count("block", self.block)
+        if check_count("block", self.block) >= 2**31:
+            raise ValueError(f"block is {self.block}; it must be less than 2^31")
         check_temperature("temperature", self.temperature)
         which, until = self.curriculum.which, self.curriculum.until
         if not is_concrete(which, until):
@@ -158,6 +166,7 @@ class Distilled(eqx.Module):
             if (np.asarray(which) != LABELS).any():
                 raise ValueError("teachers is None; then the curriculum must have labels only")
             return
+        check_models("teachers", self.teachers)
         leaves = jax.tree.leaves(eqx.filter(self.teachers, eqx.is_array))
         axis = np.ndim(which) - 1  # of an ensemble the members come first
         count = min((np.shape(leaf)[axis] for leaf in leaves if np.ndim(leaf) > axis), default=0)
@@ -187,7 +196,13 @@ class Distilled(eqx.Module):
 
     def prepare(self, key: PRNGKeyArray, steps: Int[Array, " n"]) -> Any:
         """Inputs, labels, weights and targets of these steps, of each step in a row."""
-        blocks = jnp.reshape(steps, (-1, self.block))
+        check_key("key", key)
+        known = check_whole_numbers("steps", steps, 0, 2**31 - 2, (None,))
+        if not len(known) or len(known) % self.block:
+            raise ValueError(
+                f"steps has {len(known)} entries; there must be a multiple of {self.block}"
+            )
+        blocks = jnp.reshape(jnp.asarray(known), (-1, self.block))
         return jax.tree.map(
             lambda rows: rows.reshape(-1, *rows.shape[2:]),
             jax.lax.map(lambda block: self._block(key, block), blocks),

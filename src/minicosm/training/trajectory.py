@@ -8,7 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.models.checks import check_callable, check_kind, check_whole, numbers_of, shown
+from minicosm.models.checks import (
+    check_callable,
+    check_kind,
+    check_number,
+    check_whole,
+    numbers_of,
+    shown,
+)
 from minicosm.worlds.arrays import AnyArray, check_count
 
 from .settings import Watch
@@ -39,9 +46,8 @@ class Trajectory(eqx.Module):
 
     def __init__(self, models: Any, steps: Any):
         self.steps = np.asarray(check_whole("steps", steps)).astype(np.int64)
+        check_models("models", models)
         leaves = jax.tree.leaves(eqx.filter(models, eqx.is_array))
-        if not leaves:
-            raise ValueError(f"models is {shown(models)}; it must have arrays")
         if self.steps.ndim != 1 or (np.diff(self.steps) <= 0).any():
             raise ValueError(f"steps is {shown(steps)}; steps must be increasing")
         for leaf in leaves:
@@ -56,13 +62,14 @@ class Trajectory(eqx.Module):
     def of(cls, history: dict[str, np.ndarray], params: Any) -> "Trajectory":
         """The checkpoints that a run with `watch=keeping(...)` has kept; `params` are what it returned."""
         check_kind("history", history, dict, "the history of a run")
+        check_models("params", params)
         arrays, rest = eqx.partition(params, eqx.is_array)
         leaves, tree = jax.tree.flatten(arrays)
         names = [f"{KEPT} {i}" for i in range(len(leaves))]
         missing = [name for name in names if name not in history]
         if missing or not leaves:
             raise ValueError(
-                "the history has no checkpoints of these parameters; run fit with watch=keeping(...)"
+                "the history has no checkpoints of these params; run fit with watch=keeping(...)"
             )
         kept = jax.tree.unflatten(tree, [history[name] for name in names])
         return cls(eqx.combine(kept, rest), history["step"])
@@ -109,6 +116,15 @@ class Trajectory(eqx.Module):
         )
 
 
+def check_models(name: str, models: Any) -> None:
+    """Raise unless this is a model, or many in one: a tree with arrays of numbers, and no bare array."""
+    arrays = jax.tree.leaves(eqx.filter(models, eqx.is_array))
+    if isinstance(models, AnyArray) or not any(
+        jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in arrays
+    ):
+        raise ValueError(f"{name} is {shown(models)}; it must be a model, a tree with arrays")
+
+
 def pick(models: Any, which: Any) -> Any:
     """Rows of the first axis of every array; under a trace too."""
     return jax.tree.map(lambda leaf: leaf[which] if eqx.is_array(leaf) else leaf, models)
@@ -147,7 +163,7 @@ def steps_to(
     curve = np.asarray(numbers_of("accuracy", accuracy), float)
     if known.ndim != 1 or curve.shape[:1] != known.shape:
         raise ValueError(f"accuracy has shape {curve.shape}; its first axis must be {len(known)}")
-    mark = float(np.asarray(numbers_of("level", level), float).reshape(()))
+    mark = check_number("level", level)
     reached = curve >= mark
     when = known.astype(float)[np.argmax(reached, axis=0)]
     return np.where(
@@ -159,5 +175,10 @@ def stacked(models: list[Any]) -> Any:
     """Models of one shape as one, along a new first axis."""
     if not isinstance(models, list | tuple) or not models:
         raise ValueError(f"models is {shown(models)}; it must be a list of at least one model")
+    for model in models:
+        check_models("one of the models", model)
+    shapes = [jax.tree.map(np.shape, eqx.filter(model, eqx.is_array)) for model in models]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError("models have arrays of different shapes; they must be of one shape")
     arrays, rest = zip(*(eqx.partition(model, eqx.is_array) for model in models), strict=True)
     return eqx.combine(jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays), rest[0])

@@ -87,6 +87,11 @@ def phase(results: Results, name: str) -> np.ndarray:
     return np.array([np.nan if values[i] is None else values[i] for i in learned(results)], float)
 
 
+def leaking_degree(results: Results) -> int:
+    """k - 2, or the nearest degree that was measured."""
+    return max(1, min(parity_config(results).k - 2, 3))
+
+
 def correlation(results: Results, degree: int, wanted: np.ndarray) -> np.ndarray:
     """`log(on / off)` of one degree at the checkpoints nearest to these steps, seed by seed; NaN for steps
     that are not known or come after the horizon."""

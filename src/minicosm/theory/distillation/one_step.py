@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..checks import COUNT, POSITIVE, whole
+from ..checks import POSITIVE, whole
 from ..signatures import checked
 from .fourier import sign_cube
 from .majority import majority_coefficient
@@ -37,7 +37,7 @@ class Neurons(NamedTuple):
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
-@checked(d=COUNT, k=whole(2, 2**16), m=whole(2, 2**20), seed=whole(0, 2**62))
+@checked(d=whole(2, 2**12), k=whole(2, 2**12), m=whole(2, 2**16), seed=whole(0, 2**62))
 def symmetric_start(d: int, k: int, m: int, seed: int, *, aligned: bool = False) -> Neurons:
     r"""The symmetric initialisation: for i <= m/2, w uniform signs, b uniform on `{-1+1/k, ..., 1-1/k}`,
     `a = ±1/m`; the mirrored neuron has the same w and b, and -a.
@@ -103,7 +103,7 @@ def stepped(
     return Neurons(-rate * gradient, start.b, start.a)
 
 
-@checked(d=COUNT, k=whole(2, 2**16), m=whole(2, 2**20), seed=whole(0, 2**62))
+@checked(d=whole(2, 2**12), k=whole(2, 2**12), m=whole(2, 2**16), seed=whole(0, 2**62))
 def one_step_teacher(d: int, k: int, m: int, seed: int, *, aligned: bool = False) -> Neurons:
     """`f^(1)`: the teacher after its first stage with the exact gradient, for odd d (Lemma 63)."""
     start = symmetric_start(d, k, m, seed, aligned=aligned)

@@ -120,7 +120,7 @@ class Fit(NamedTuple):
     """Share of the support among the coordinates that the first stage found."""
 
 
-@checked(penalty=POSITIVE)
+@checked(k=whole(1, 2**12), seed=whole(0, 2**62), samples=whole(1, 2**20), penalty=POSITIVE)
 def ridge_error(
     net: Neurons, k: int, seed: int, samples: int = 4000, penalty: float = 1e-3
 ) -> float:
@@ -128,6 +128,8 @@ def ridge_error(
     stage; the share of wrong signs on 4096 fresh ones."""
     rng = np.random.default_rng([seed, 99])
     d = net.w.shape[1]
+    if k > d:
+        raise ValueError(f"k is {k}; the network reads {d} coordinates")
 
     def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
         x = rng.choice([-1.0, 1.0], (n, d))

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from ..checks import POSITIVE, whole
+from ..checks import POSITIVE, reals, whole
 from ..signatures import checked
 from ..theorem import Theorem
 from .fourier import sign_cube, walsh_hadamard
@@ -55,12 +55,14 @@ def recall_by_batch(
     return np.array(found)
 
 
-@checked()
+@checked(batches=reals((None,), above=0), recall=reals((None,)))
 def batch_for_recall(
     batches: Float[np.ndarray, " b"], recall: Float[np.ndarray, " b"], level: float
 ) -> float:
     """The batch at which the mean recall reaches a level, between grid points on logarithmic scale; infinite
     if it never does, the first batch if it is there at once."""
+    if len(batches) != len(recall):
+        raise ValueError(f"recall has {len(recall)} entries; batches has {len(batches)}")
     reached = np.flatnonzero(recall >= level)
     if not len(reached):
         return float("inf")

@@ -49,7 +49,7 @@ class HierarchicalParity(eqx.Module):
                     f"{nodes} blocks of k = {k} coordinates need d of at least {nodes * k}; d is {d}"
                 )
             blocks = np.arange(nodes * k).reshape(nodes, k).tolist()
-        if not isinstance(blocks, list | tuple | np.ndarray) or len(np.shape(blocks)[:1]) == 0:
+        if not isinstance(blocks, list | tuple | np.ndarray) or len(blocks) == 0:
             raise ValueError(f"blocks is {short(blocks)}; it must be a list of {nodes} blocks")
         if len(blocks) != nodes:
             raise ValueError(

@@ -264,7 +264,7 @@ def named_rules(name: str, below: int = 22) -> dict[int, list[list[int]]]:
         first, *others = rest.split("|")
         rules[symbol][-1].append(int(first))
         rules[symbol] += [[int(other)] for other in others]
-    if isinstance(below, bool) or below not in rules:
+    if isinstance(below, bool) or not isinstance(below, int | np.integer) or below not in rules:
         raise ValueError(f"below is {short(below)}; it must be a symbol in 7..22")
     reached, todo = set(), [below]
     while todo:

@@ -175,12 +175,6 @@ def only_in_transition(results: Results) -> Outcome:
     )
 
 
-def _degree(results: Results) -> int:
-    """k - 2, or the highest degree below it that was measured."""
-    config = readings.parity_config(results)
-    return max(1, min(config.k - 2, 3))
-
-
 @claim(
     id="distillation/low-degree-spike",
     title="In its transition, and only then, the teacher leaks low-degree monomials of the support",
@@ -200,7 +194,7 @@ def _degree(results: Results) -> int:
     kind="figure",
 )
 def low_degree_spike(results: Results) -> Outcome:
-    degree = _degree(results)
+    degree = readings.leaking_degree(results)
     middle = readings.correlation(results, degree, readings.phase(results, "middle"))
     early = readings.correlation(results, degree, readings.phase(results, "start") / 2)
     late = readings.known(
