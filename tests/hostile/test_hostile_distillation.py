@@ -182,19 +182,21 @@ VALUES = array(np.arange(4.0), allows=FREE)
 SIZES = {"d": count(5), "k": count(2), "m": count(4), "seed": whole(3, allows="0")}
 SMALL = SIZES | {"m": count(4)}
 
+PAIRS = ("tokens far outside", "tokens below zero")
+
 THEORY = [
     Call(theory.sign_cube, d=count(3)),
-    Call(theory.walsh_hadamard, values=array(np.arange(4.0), allows=(*FREE, *MORE, LESS, "tokens far outside",
-                                                                     "tokens below zero", "True"))),
-    Call(theory.monomial_correlations, values=array(np.arange(2.0), allows=(*FREE, "tokens far outside",
-                                                                            "tokens below zero")),
+    Call(theory.walsh_hadamard,
+         values=array(np.arange(4.0), allows=(*FREE, *MORE, *PAIRS, LESS, "True"))),
+    Call(theory.monomial_correlations, values=array(np.arange(2.0), allows=(*FREE, *PAIRS)),
          x=array(X, allows=FREE, names="values"), support=thing([0, 1], allows="[]"), degree=count(2)),
     Call(theory.majority_coefficient, d=count(5), i=whole(3, allows="0")),
-    Call(theory.majority_scaling, i=count(3), dims=thing([5, 9], allows=("[]", "tokens far outside", "tokens below zero")), printed=flag(False)),
+    Call(theory.majority_scaling, i=count(3), dims=thing([5, 9], allows=("[]", *PAIRS)), printed=flag(False)),
     Call(theory.majority_gap, d=count(9), k=count(2)),
     Call(theory.symmetric_start, **SIZES, aligned=flag(False)),
     Call(theory.one_step_teacher, **SIZES, aligned=flag(False)),
-    Call(theory.first_gradient, start=thing(START), x=INPUTS, target=array(np.ones(2), allows=(*FREE, "tokens far outside", "tokens below zero"))),
+    Call(theory.first_gradient, start=thing(START), x=INPUTS,
+         target=array(np.ones(2), allows=(*FREE, *PAIRS))),
     Call(theory.expected_gradient, start=thing(START), k=count(2)),
     Call(theory.stepped, start=thing(START), gradient=array(np.ones((4, 5)), allows=(*FREE, LESS)),
          k=count(2), rate=positive(0.5, allows=("None", "2.5"))),

@@ -184,7 +184,7 @@ def first_stage(config: FirstStage) -> dict[str, Trial]:
 @sized(
     SecondStage,
     smoke={"teachers": 3, "widths": (64,), "sizes": ((9, 4),), "dims": (21,), "runs": 2, "fits": 2,
-           "wide": 128, "narrow": 32, "batch": 2000},
+           "narrow": 64, "batch": 2000},
     laptop={},
     paper={"teachers": 100, "runs": 50},
 )  # fmt: skip

@@ -55,7 +55,7 @@ def recall_by_batch(
     return np.array(found)
 
 
-@checked(batches=reals((None,), above=0), recall=reals((None,)))
+@checked(batches=reals((None,)), recall=reals((None,)))
 def batch_for_recall(
     batches: Float[np.ndarray, " b"], recall: Float[np.ndarray, " b"], level: float
 ) -> float:
@@ -63,6 +63,8 @@ def batch_for_recall(
     if it never does, the first batch if it is there at once."""
     if len(batches) != len(recall):
         raise ValueError(f"recall has {len(recall)} entries; batches has {len(batches)}")
+    if not len(batches) or (batches <= 0).any():
+        raise ValueError(f"batches are {batches.tolist()}; there must be one, and all above 0")
     reached = np.flatnonzero(recall >= level)
     if not len(reached):
         return float("inf")
