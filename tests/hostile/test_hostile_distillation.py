@@ -19,10 +19,12 @@ from hostile import (
     tokens,
     whole,
 )
+from minicosm.adaptation import reliance, window
 from minicosm.theory import distillation as theory
 from minicosm.training import (
     Curriculum,
     Distilled,
+    MaskedSentences,
     SignVectors,
     Trajectory,
     equal_split,
@@ -131,7 +133,34 @@ TAU = array(
 )
 BATCH = TASK.draw(jax.random.key(0))
 
+
+class Uniform(eqx.Module):
+    """A masked language model that knows nothing."""
+
+    def embed(self, tokens, observed=None):
+        return jnp.zeros((len(tokens), 3))
+
+    def logits(self, embeddings, at, visible=None):
+        return jnp.zeros((len(at), 3))
+
+    def predict(self, embeddings, at, visible=None):
+        return jnp.full((len(at), 3), 1 / 3)
+
+
+MASKS = MaskedSentences(GRAMMAR, batch=2)
+HIDDEN = MASKS.draw(jax.random.key(0))
+
 TRAINING = [
+    Call(MaskedSentences, world=thing(GRAMMAR), batch=count(2), rate=thing(0.5, allows="True")),
+    Call(MASKS.draw, key=key()),
+    Call(MASKS.logits, model=thing(Uniform()), batch=thing(HIDDEN)),
+    Call(MASKS.labels, batch=thing(HIDDEN)),
+    Call(MASKS.weights, batch=thing(HIDDEN)),
+    Call(MASKS.bayes, batch=thing(HIDDEN)),
+    Call(window, n=count(3, allows=BIG), at=whole(1, allows=("0",)), length=count(4)),
+    Call(reliance, model=thing(Uniform()), tokens=tokens([0, 1, 2, 2], allows=(
+        "entry 10**6", "tokens far outside"), names="at"), at=whole(1, allows=()),
+         sizes=thing([2, 3]), visible=thing(np.ones(4, bool), allows="None")),
     Call(SignVectors, world=thing(PARITY), batch=count(2)),
     Call(TASK.draw, key=key()),
     Call(TASK.logits, model=thing(mlp(0), allows="a function"), batch=thing(BATCH)),

@@ -21,6 +21,7 @@ from .one_of import OneOf
 from .progress import Diverged, Stopped
 from .refinement import Pairs, RefinementObjective, TranslationObjective
 from .schedules import adam, adamw, muon, ngd, warmup_cosine, warmup_linear
+from .sentences import MaskedBatch, MaskedSentences
 from .trajectory import Trajectory, Transition, keeping, stacked, steps_to, transition
 
 __all__ = [
@@ -40,7 +41,9 @@ __all__ = [
     "Labelled",
     "LabelledWorld",
     "Loss",
+    "MaskedBatch",
     "MaskedObjective",
+    "MaskedSentences",
     "Objective",
     "OneOf",
     "Pairs",

@@ -28,11 +28,11 @@ class Curriculum(eqx.Module):
 
     def __init__(self, which: Sequence[int], durations: Sequence[int] = ()):
         """`durations` has a number of steps for each but the last."""
-        which = np.asarray(check_whole_numbers("which", which, LABELS, NEVER - 1, (None,)))
-        if not len(which):
+        numbers = np.asarray(check_whole_numbers("which", which, LABELS, NEVER - 1, (None,)))
+        if not len(numbers):
             raise ValueError("which is empty; a student follows at least one checkpoint")
-        steps = check_whole_numbers("durations", durations, 1, NEVER - 1, (len(which) - 1,))
-        self.which = which.astype(np.int32)
+        steps = check_whole_numbers("durations", durations, 1, NEVER - 1, (len(numbers) - 1,))
+        self.which = numbers.astype(np.int32)
         ends = np.cumsum(np.asarray(steps), dtype=np.int64)
         if len(ends) and ends[-1] >= NEVER:
             raise ValueError(f"durations sum to {ends[-1]}; they must sum to less than 2^31")

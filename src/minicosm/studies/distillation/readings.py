@@ -59,7 +59,7 @@ def times(results: Results, arm: str) -> np.ndarray:
 
 def ever(results: Results, arm: str) -> np.ndarray:
     """Whether 90% was reached at all."""
-    return (curve(results, arm) >= T90).any(axis=0)
+    return np.asarray((curve(results, arm) >= T90).any(axis=0))
 
 
 def in_time(results: Results, arm: str, factor: float = IN_TIME) -> np.ndarray:
@@ -149,6 +149,18 @@ def peaks(results: Results) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(numbers["root"], float)[kept], np.asarray(numbers["child"], float)[kept]
 
 
+def fitted_slope(x: np.ndarray, y: np.ndarray) -> float:
+    """Of the least-squares line; NaN unless all numbers are finite."""
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return float("nan")
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def log(value: float | None) -> float:
+    """The logarithm; NaN of what has none."""
+    return float(np.log(value)) if value is not None and value > 0 else float("nan")
+
+
 # -- batches that reveal the support ---------------------------------------------------------------
 
 SAMPLES = 1000  # of the bootstrap
@@ -192,11 +204,9 @@ def batch_slope(results: Results, source: str) -> Estimate:
 
     def slope(chosen: np.ndarray | None) -> float:
         sizes = np.log(batch_sizes(results, source, chosen))
-        if not np.isfinite(sizes).all():
-            return np.nan
-        return float(np.polyfit(varied, sizes, 1)[0])
+        return fitted_slope(varied, sizes)
 
-    drawn = np.array([slope(rng.integers(0, seeds, seeds)) for _ in range(SAMPLES)])
+    drawn = np.array([slope(np.asarray(rng.integers(0, seeds, seeds))) for _ in range(SAMPLES)])
     value = slope(None)
     if np.isnan(value) or np.isnan(drawn).mean() > 0.025:
         return Estimate(value, -np.inf, np.inf, seeds)
@@ -222,7 +232,7 @@ def coefficient_sizes(results: Results) -> dict[tuple[int, int], dict[int, tuple
 def width_slopes(results: Results) -> dict[tuple[int, int], float]:
     """The slope of log rms on the support in log width, by (d, k)."""
     return {
-        size: float(np.polyfit(np.log(list(by)), np.log([on for on, _ in by.values()]), 1)[0])
+        size: fitted_slope(np.log(list(by)), np.array([log(on) for on, _ in by.values()]))
         for size, by in coefficient_sizes(results).items()
     }
 
@@ -235,8 +245,8 @@ def noise_slopes(results: Results) -> dict[tuple[int, int], float]:
     for d, k in pairs:
         here = [i for i in range(found.count) if (found["d"][i], found["k"][i]) == (d, k)]
         batch = np.log([found["batch"][i] for i in here])
-        error = np.log(np.asarray([found["error"][i] for i in here], float))
-        slopes[(d, k)] = float(np.polyfit(batch, error, 1)[0])
+        error = np.array([log(found["error"][i]) for i in here])
+        slopes[(d, k)] = fitted_slope(batch, error)
     return slopes
 
 

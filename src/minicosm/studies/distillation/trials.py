@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from minicosm.lab import Trial, sized
 
+PLACES = {"at 1/16": 1 / 16, "at 1/8": 1 / 8, "at 1/4": 1 / 4, "at 1/2": 1 / 2, "at 3/4": 3 / 4}
+"""Checkpoints of a grammar's teacher that are followed alone, as shares of its steps."""
 SINGLES = ("early", "root", "between", "child", "late")
 """The five checkpoints of a tree's teacher that are tried alone: at 0.8 times the root's peak, at it,
 half-way to the child's peak, at that, and at 1.1 times it."""
@@ -163,6 +165,62 @@ class Hierarchy:
                 )
 
 
+@dataclass(frozen=True)
+class Lengths:
+    """The grammars whose lengths are compared with the printed ones."""
+
+    seed: int
+    grammars: tuple[str, ...] = ("cfg3b", "cfg3i", "cfg3h", "cfg3g", "cfg3f")
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """BERT-like teachers and students of a grammar."""
+
+    seed: int
+    grammar: str = "cfg3b"
+    below: int = 15
+    """The symbol that is the root."""
+    layers: int = 2
+    teacher_heads: int = 8
+    student_heads: int = 4
+    """Heads of 8 dimensions each."""
+    teachers: int = 4
+    pairs: int = 8
+    """Students in every arm; student i has teacher i mod teachers."""
+    teacher_steps: int = 8000
+    horizons: tuple[int, ...] = (750, 1500)
+    """Of students; each is a run of its own."""
+    chunk: int = 125
+    shot: int = 250
+    """How long a single checkpoint is followed."""
+    teacher_rate: float = 3e-3
+    student_rate: float = 5e-3
+    batch: int = 32
+    mask: float = 0.3
+    init_std: float = 0.05
+    tests: int = 4096
+    probes: int = 256
+    """Sentences on which teachers are judged after every chunk, and reliance on neighbours is measured."""
+
+    def __post_init__(self) -> None:
+        if self.pairs < 2 or self.teachers < 1 or not self.horizons:
+            raise ValueError(
+                f"pairs is {self.pairs}, teachers {self.teachers} and horizons {self.horizons}; there must "
+                "be 2 pairs, a teacher and a horizon"
+            )
+        if self.teacher_steps % (16 * self.chunk) or self.shot % self.chunk:
+            raise ValueError(
+                f"teacher_steps is {self.teacher_steps} and shot {self.shot}; they must be multiples of "
+                f"{16 * self.chunk} and {self.chunk}"
+            )
+        for steps in self.horizons:
+            if steps % (6 * self.chunk) or steps <= self.shot:
+                raise ValueError(
+                    f"a horizon is {steps}; it must be a multiple of {6 * self.chunk} and above {self.shot}"
+                )
+
+
 @sized(
     FirstStage,
     smoke={
@@ -235,3 +293,26 @@ def hierarchy(config: Hierarchy) -> dict[str, Trial]:
     from .experiments import hierarchy as experiment
 
     return {"hierarchy": Trial(experiment.run, config)}
+
+
+@sized(Lengths, smoke={}, laptop={}, paper={})
+def lengths(config: Lengths) -> dict[str, Trial]:
+    from .suites import grammars as suite
+
+    return {"suite": Trial(suite.run, config)}
+
+
+@sized(
+    Sentences,
+    smoke={"below": 13, "layers": 1, "teacher_heads": 2, "student_heads": 2, "teachers": 2, "pairs": 2,
+           "teacher_steps": 16, "horizons": (6,), "chunk": 1, "shot": 2, "batch": 4, "tests": 64,
+           "probes": 16},
+    laptop={},
+    paper={"below": 22, "layers": 4, "teacher_heads": 32, "student_heads": 8, "teachers": 3, "pairs": 6,
+           "teacher_steps": 8000, "horizons": (1500, 3000, 7500, 15_000), "chunk": 125, "batch": 512,
+           "shot": 1000, "teacher_rate": 2.5e-3},
+)  # fmt: skip
+def sentences(config: Sentences) -> dict[str, Trial]:
+    from .experiments import sentences as experiment
+
+    return {"sentences": Trial(experiment.run, config)}

@@ -57,7 +57,7 @@ def monomials(d: int, degree: int) -> Int[np.ndarray, "n degree"]:
 
 def on_support(sets: Int[np.ndarray, "n degree"], support: Sequence[int]) -> np.ndarray:
     """Which sets lie inside the support."""
-    return np.isin(sets, np.asarray(support)).all(axis=1)
+    return np.asarray(np.isin(sets, np.asarray(support)).all(axis=1))
 
 
 @checked(degree=whole(1, 4))

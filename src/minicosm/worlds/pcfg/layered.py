@@ -251,8 +251,8 @@ class LayeredPCFG(eqx.Module):
             raise ValueError("the sentence is empty; it must have at least one token")
         tokens, observed = check_tokens(tokens, observed, self.vocab + 1)
         if is_concrete(tokens):
-            inside = np.asarray(tokens) < self.vocab
-            if not inside[0] or (np.diff(inside.astype(int)) > 0).any():
+            real = np.asarray(tokens) < self.vocab
+            if not real[0] or (np.diff(real.astype(int)) > 0).any():
                 raise ValueError(
                     f"tokens has the id {self.vocab}, the padding, before its end, or nothing else"
                 )

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from minicosm.lab import Progress, TrialResult
 from minicosm.training import LABELS, labels_only, one_shot, progressive, transition, two_shot
 from minicosm.worlds import SparseParity
+from minicosm.worlds.arrays import AnyArray
 
 from ..trials import Parity
 from .mlps import (
@@ -47,15 +48,15 @@ class Edited(eqx.Module):
     """
 
     model: Any
-    coefficients: Float[Array, " subsets"]
-    keep: Float[Array, ""]
-    part: Float[Array, ""]
+    coefficients: Float[AnyArray, "*stack subsets"]
+    keep: Float[AnyArray, "*stack"]
+    part: Float[AnyArray, "*stack"]
     support: tuple[int, ...] = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " 2"]:
         logits = self.model(x)
         half = (logits[0] - logits[1]) / 2
-        low = self.coefficients @ subset_products(x[jnp.asarray(self.support)])
+        low = jnp.asarray(self.coefficients) @ subset_products(x[jnp.asarray(self.support)])
         side = jnp.where(self.part == 0, half, self.keep * jnp.tanh(half) + self.part * low)
         return jnp.stack([side, -side])
 
