@@ -15,13 +15,13 @@ test: $(VENV)/.dev  ## run the tests
 test-long: $(VENV)/.dev  ## run the long statistical tests and trainings
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 
-# The files with tests that are skipped where torch, transformers, tokenizers, ray or marimo is missing.
+# The files with tests that are skipped where torch, transformers, tokenizers, datasets, ray or marimo is missing.
 EXTRAS := tests/models/test_hugging_face.py tests/decoding/test_hugging_face_generator.py tests/studies/guided/test_code_model.py \
 	tests/worlds/test_parallel_text.py tests/studies/parallel/test_text_translation.py tests/lab/test_run.py \
-	tests/test_examples.py tests/explorer
+	tests/test_examples.py tests/test_corpora_elsewhere.py tests/explorer
 
-test-extras: $(VENV)/.dev  ## install torch, transformers, tokenizers, sentencepiece, sacrebleu, ray and marimo, and run their tests
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c requirements-dev.lock -e '.[hf,text,cluster,explore]'
+test-extras: $(VENV)/.dev  ## install torch, transformers, tokenizers, sentencepiece, sacrebleu, datasets, ray and marimo, and run their tests
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c requirements-dev.lock -e '.[hf,text,cluster,explore,data]'
 	$(BIN)/python -m pytest -m "" $(EXTRAS)
 
 smoke: $(VENV)/.lab  ## run every study at its smallest: no trial, check or figure may raise

@@ -91,6 +91,8 @@ def _origin(used: list[Checked], rows: int) -> str:
         for kept in used
         if kept.reference
     )
+    if rows == 1:
+        return f"*Reference result: {next(iter(runs))}.*"
     said = [f"{count} of {rows} claims: {run}" for run, count in runs.items()]
     other = rows - len(used)
     said += [f"{other} of {rows} claims: an earlier run, by hand"] if other else []

@@ -274,6 +274,20 @@ def test_vgb_agrees_with_the_compiled_engine_by_chi_square(model, table, proposa
         assert scipy.stats.ttest_ind(a, b, equal_var=False).pvalue > 1e-3, name
 
 
+def test_a_model_that_is_trained_on_is_another_model():
+    torch.manual_seed(1)
+    model = llama().eval()
+    settings = {"key": KEY, "length": 8, "prompts": [[1]] * 16}
+    before = generate(model, **settings)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter))
+    after = generate(model, **settings)
+    fresh = generate(HuggingFaceGenerator(model), **settings)
+    assert (before.tokens != after.tokens).any()
+    np.testing.assert_array_equal(after.tokens, fresh.tokens)
+
+
 def test_a_probe_on_hidden_states_takes_tokens_back(model):
     generator = HuggingFaceGenerator(model, layer=2)
     weight = np.random.default_rng(0).normal(size=(16, 1))

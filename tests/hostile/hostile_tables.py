@@ -13,6 +13,7 @@ HERE = Path(__file__).parent
 PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata",
+    "worlds.diffusions", "training.trajectory_contrast", "theory.contrastive",
     "theory.nce", "theory.identifiability", "theory.topics", "theory.distillation", "lab",
 )  # fmt: skip
 

@@ -292,6 +292,7 @@ STAGED = {name: np.full(1, value) for name, value in SUMS.items()} | {"length": 
 
 TRAINING_CALLS = [
     Call(training.fit, **settings("batch"), params=thing(jnp.ones(3)), key=key()),
+    Call(training.logged, objective=thing(MASKED), write=thing(print), key=key()),
     Call(training.fit_ensemble, **settings("ensemble"), params=thing(jnp.ones((2, 3))),
          keys=thing(jax.random.split(KEY, 2))),
     Call(training.least_squares, residuals=thing(parabola_residuals), steps=count(2),
@@ -385,7 +386,7 @@ def test_a_bad_argument_meets_a_sentence(call, files, tmp_path, monkeypatch):
 
 def test_every_public_function_is_in_the_table():
     """Protocols and tuples hold what others made; generators are in the table of decoding, what is recurrent
-    or about labels in that of labels."""
+    or about labels in that of labels, bags of words in that of topic worlds."""
     elsewhere = {"CachedMemory", "CachedTransformer", "Objective", "LSTMMemory", "LSTMGenerator"}
     elsewhere |= {"LSTM", "LSTMConfig", "Placement", "recency_slopes", "LabelObjective"}
     elsewhere |= {"Labelled", "LabelledWorld", "BagAttention", "Arm", "ARMS", "BagLoss", "Bags"}

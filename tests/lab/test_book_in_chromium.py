@@ -118,3 +118,16 @@ def test_a_link_to_a_claim_opens_it_and_the_theme_turns(book, tmp_path):
         return [document.getElementById("claim-coins-edge").open, document.documentElement.dataset.theme];""",
     )
     assert opened == [True, "dark"]
+
+
+def test_regions_and_pictures_have_names_of_their_own(book, tmp_path):
+    """What is read aloud: two regions of one name cannot be told apart, a picture without one is silent."""
+    for name in ("index", "coins"):
+        labels, silent = play(
+            book / f"{name}.html",
+            tmp_path,
+            'const all = (q) => [...document.querySelectorAll(q)].map((e) => e.getAttribute("aria-label"));'
+            "return [all('[role=region]'), all('[role=img]').filter((label) => !label).length];",
+        )
+        assert labels and len(set(labels)) == len(labels) and all(labels), name
+        assert silent == 0, name

@@ -217,6 +217,16 @@ def test_a_loss_that_is_not_a_number_ends_training_at_its_step(once, first, tmp_
     assert np.isfinite(history["loss"]).tolist() == [once, False, once]
 
 
+def test_what_was_watched_before_it_diverged_is_kept():
+    def loss(x, key, step):
+        return jnp.where(step < 3, x, jnp.nan), {}
+
+    with pytest.raises(Diverged) as raised:
+        watch = {"watch": lambda x, done: {"seen": np.asarray(x)}}
+        fit(loss, jnp.ones(()), SGD, 6, jax.random.key(0), chunk=2, **watch)
+    assert np.isfinite(raised.value.history["seen"]).tolist() == [True, False]
+
+
 def test_the_members_that_diverged_are_named():
     def loss(x, key, step):
         return jnp.where(x < 0, jnp.nan, x), {}

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minicosm.worlds import Dyck, Semiautomaton, automata
@@ -57,6 +57,7 @@ def as_one_shape(world):
     return world.padded(3, 4, modes=2)
 
 
+@settings(max_examples=8)
 @given(worlds(), st.integers(1, 16), st.integers(0, 99))
 def test_runs_and_maps_are_those_of_a_loop(world, length, seed):
     inputs = np.random.default_rng(seed).integers(0, world.vocab, length)
@@ -67,6 +68,7 @@ def test_runs_and_maps_are_those_of_a_loop(world, length, seed):
         assert maps[:, q].tolist() == states_of(other, inputs)
 
 
+@settings(max_examples=8)
 @given(worlds())
 def test_probabilities_are_those_of_all_words(world):
     every, large = words(world.vocab, 3), as_one_shape(world)
@@ -92,6 +94,7 @@ def test_probabilities_are_those_of_all_words(world):
                 np.testing.assert_allclose(next_law, law, atol=1e-5)
 
 
+@settings(max_examples=8)
 @given(worlds(), st.integers(1, 4))
 def test_floors_are_those_of_all_words(world, length):
     every = words(world.vocab, length)
@@ -146,7 +149,7 @@ def test_floors_of_the_literature(world, length, position, windows):
 
 def test_samples_follow_the_law():
     world = automata.abab()
-    drawn = jax.vmap(lambda key: world.sample(key, 6))(jax.random.split(jax.random.key(0), 4000))
+    drawn = jax.vmap(lambda key: world.sample(key, 6))(jax.random.split(jax.random.key(0), 2000))
     tokens, states = np.asarray(drawn.tokens), np.asarray(drawn.states)
     assert [states_of(world, row) for row in tokens[:50]] == states[:50].tolist()
     found = np.array([(states == q).mean(axis=0) for q in range(5)]).T
@@ -181,6 +184,7 @@ def test_an_unknown_symbol_under_a_trace_leaves_the_state_and_is_impossible():
     assert float(jax.jit(lambda x: world.log_prob(x))(inputs)) == -np.inf
 
 
+@settings(max_examples=8)
 @given(worlds())
 def test_a_product_is_both_automata(world):
     other = automata.gridworld(3)
@@ -203,11 +207,11 @@ def test_a_cascade_reads_the_states_before_the_step():
     assert np.asarray(world.run(np.array([2, 0, 0, 1]))).tolist() == [2, 3, 2, 1]
 
 
-@pytest.mark.parametrize(("types", "depth"), [(2, 4), (1, 3), (3, 2)])
+@pytest.mark.parametrize(("types", "depth"), [(2, 4), (3, 2)])
 def test_brackets_are_those_of_the_dyck_world(types, depth):
     world, other = automata.dyck(types, depth), Dyck.uniform(types, depth)
     assert world.states == sum(types**i for i in range(depth + 1)) + 1
-    for key in jax.random.split(jax.random.key(0), 5):
+    for key in jax.random.split(jax.random.key(0), 2):
         tokens, states = world.sample(key, 20)
         assert float(world.log_prob(tokens)) == pytest.approx(
             float(other.log_prob(tokens)), abs=1e-4

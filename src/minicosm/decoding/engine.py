@@ -55,6 +55,22 @@ class Sampler(Protocol):
         ...
 
 
+@runtime_checkable
+class Remembers(Protocol):
+    """A generator that has a memory of its own outside JAX, for every row of a batch.
+
+    If it has `law_when(memory, n, asked, running)` too, it may let rows wait; see `rows.law`.
+    """
+
+    def forget(self) -> None:
+        """Forget all rows."""
+        ...
+
+    def keep_rows(self, rows: Int[np.ndarray, " fewer"], of: int) -> None:
+        """From now on only these rows of a batch of size `of` are asked for."""
+        ...
+
+
 def sample(
     sampler: Sampler,
     generator: Generator,
@@ -117,7 +133,8 @@ def sample(
     slots, live, waiting = np.zeros(chunk, np.int32), np.zeros(chunk, bool), 0
     state: Any = None
     results: Any = None
-    costly = hasattr(generator, "keep_rows")  # a program for fewer rows is worth its compilation
+    if isinstance(generator, Remembers):
+        generator.forget()
     pace = math.inf  # seconds a step took last; the first segment is one step, which may compile
     while waiting < batch or live.any():
         free = np.flatnonzero(~live)
@@ -151,10 +168,12 @@ def sample(
         for whole, part in zip(jax.tree.leaves(results), jax.tree.leaves(small), strict=True):
             whole[rows] = part[ended]
         live &= ~ended
-        if waiting == batch and costly and chunk // 4 >= SMALLEST and 0 < live.sum() <= chunk // 4:
-            # A few long rows are left: what has ended is computed with them no longer.
+        few = chunk // 4 >= SMALLEST and 0 < live.sum() <= chunk // 4
+        if waiting == batch and isinstance(generator, Remembers) and few:
+            # A few long rows are left: what has ended is computed with them no longer. Where laws are
+            # expensive, a program for fewer rows is worth its compilation.
             left = np.argsort(~live, kind="stable")[: chunk // 4]
-            generator.keep_rows(left, of=chunk)  # type: ignore[attr-defined]
+            generator.keep_rows(left, of=chunk)
             chunk //= 4
             slots, live = slots[left], live[left]
             each = (tokens[slots], sizes[slots], limits[slots], slots.astype(np.uint32))

@@ -66,10 +66,9 @@ class HuggingFaceGenerator:
         self.layer, self.start = layer, start
         self.vocab = int(config.vocab_size)
         places = getattr(config, "max_position_embeddings", None)
-        window = getattr(
-            config, "sliding_window", None
-        )  # counted in places of a batch, not of a row
-        places = window if places is None else min(places, window or places)
+        # A window that slides is counted in places of the batch, which are not those of a row.
+        if window := getattr(config, "sliding_window", None):
+            places = window if places is None else min(places, window)
         self.context = None if places is None else int(places) - (start is not None)
         self.width = int(config.hidden_size) if layer is not None else 0
         self.passes = 0
@@ -150,6 +149,10 @@ class HuggingFaceGenerator:
         batch.read(row, known[None], np.array([known.size]), none)
         return batch.states[0]
 
+    def forget(self) -> None:
+        """Forget all strings that were read: the model may be another one now, after more training."""
+        self._batches.clear()
+
     def keep_rows(self, rows: Int[np.ndarray, " fewer"], of: int) -> None:
         """From now on only these rows of a batch of size `of` are asked for."""
         if batch := self._batches.pop(of, None):
@@ -176,6 +179,7 @@ class HuggingFaceGenerator:
         running: Bool[np.ndarray, "*batch"],
         enough: float = ENOUGH,
     ) -> None:
+        ready[...] = True
         with self._noting(laws):
             rows = np.flatnonzero(asked)
             batch, strings, sizes = self._strings(tokens, n, rows)
@@ -190,7 +194,7 @@ class HuggingFaceGenerator:
             has_law[rows] = there
             whole[~has_law] = -np.log(self.vocab)
             whole[has_law] = batch.laws_after(rows[there], sizes[there])
-            ready[...] = ~asked | has_law.reshape(n.shape)
+            ready[...] = ~asked | has_law.reshape(n.shape)  # who asks for nothing waits for nothing
 
     def _last_states(
         self,

@@ -1,7 +1,7 @@
 """Reference results: what the last full run of every study found, kept in the repository.
 
     <study>/verdicts.json   the record of every claim, with the commit, the machine and the date
-    <study>/trials.json     of every trial the configuration, and the numbers that are read of it
+    <study>/trials.json.gz  of every trial the configuration, and the numbers that are read of it
     <study>/arrays.npz      likewise its arrays
     <study>/figures.zip     the figure of every claim
 
@@ -10,11 +10,13 @@ Of a trial only what checks and figures read is kept. JSON and plain arrays, not
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
 import platform
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +32,7 @@ from minicosm.lab.run import Checked, recalled
 from minicosm.lab.store import Store, commit
 
 FOLDER = Path(__file__).parents[1] / "reference"
+VERDICTS, TRIALS = "verdicts.json", "trials.json.gz"
 
 
 class Reference:
@@ -41,7 +44,7 @@ class Reference:
 
     def recall(self, study: Study, claim: Claim) -> Checked | None:
         """The kept verdict of a claim, marked by `Checked.reference`; None if there is none."""
-        record = self._json(study.name, "verdicts").get(claim.id)
+        record = self._json(study.name, VERDICTS).get(claim.id)
         if record is None:
             return None
         try:
@@ -62,7 +65,7 @@ class Reference:
             return None
         if set(trials) != set(checked.trials):
             return None
-        kept = self._json(checked.study.name, "trials")
+        kept = self._json(checked.study.name, TRIALS)
         arrays = self._arrays(checked.study.name)
         found = {}
         for name, address in checked.trials.items():
@@ -91,17 +94,18 @@ class Reference:
         return self._read[path].get(_figure_name(checked.claim))
 
     def _json(self, study: str, name: str) -> dict[str, Any]:
-        path = self.folder / study / f"{name}.json"
+        path = self.folder / study / name
         if path not in self._read:
             try:
-                found = json.loads(path.read_text(encoding="utf-8"))
+                data = path.read_bytes()
+                found = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
                 if not isinstance(found, dict):
                     raise ValueError
             except FileNotFoundError:
                 found = {}
-            except (OSError, ValueError) as error:
+            except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise LabError(f"the reference results {path} cannot be read.") from error
-            self._read[path] = decode(found) if name == "verdicts" else found
+            self._read[path] = decode(found) if name == VERDICTS else found
         return self._read[path]
 
     def _arrays(self, study: str) -> Mapping[str, Any]:
@@ -135,10 +139,10 @@ def keep(
         known = {claim.id for claim in study.claims}
         verdicts = {
             claim: record
-            for claim, record in reference._json(study.name, "verdicts").items()
+            for claim, record in reference._json(study.name, VERDICTS).items()
             if claim in known
         }
-        trials = dict(reference._json(study.name, "trials"))
+        trials = dict(reference._json(study.name, TRIALS))
         arrays = dict(reference._arrays(study.name))
         figures = {
             _figure_name(claim): svg
@@ -260,9 +264,10 @@ def _write(
 ) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, document in (("verdicts", encode(verdicts)), ("trials", trials)):
-            text = json.dumps(document, indent=0, sort_keys=name == "trials", allow_nan=False)
-            _replace(folder / f"{name}.json", (text + "\n").encode())
+        text = json.dumps(encode(verdicts), indent=0, allow_nan=False)
+        _replace(folder / VERDICTS, (text + "\n").encode())
+        text = json.dumps(trials, sort_keys=True, allow_nan=False)
+        _replace(folder / TRIALS, gzip.compress(text.encode(), mtime=0))
         new = folder / ".new-arrays.npz"
         write_arrays(new, dict(sorted(arrays.items())), zipfile.ZIP_DEFLATED)
         os.replace(new, folder / "arrays.npz")

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,13 @@ class Entry:
             self.last is not None and self.last.outcome is not None and not self.last.as_registered
         )
 
-    def figure(self, prefix: str) -> str:
-        """Its figure with ids of its own, because a page may show it twice."""
+    def figure(self, prefix: str = "") -> str:
+        """Its figure, named for who does not see it; with ids of its own, as a page may show it twice."""
         svg = (self.last and self.last.svg) or ""
-        return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
+        svg = svg.replace(
+            'role="img"', f'role="img" aria-label="{escape(plain(self.claim.title))}"', 1
+        )
+        return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg) if prefix else svg
 
     @property
     def numbers(self) -> list[tuple[str, Any]]:

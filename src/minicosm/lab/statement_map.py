@@ -195,7 +195,7 @@ def draw(boxes: Sequence[Box], uses: Mapping[str, Sequence[str]]) -> str:
     width = (max(place for place, _ in at.values()) + 1) * (WIDTH + LANE) - LANE
     height = max(y + _tall(node) / 2 for node, (_, y) in at.items())
     parts = [
-        f'<svg class="statements" role="img" aria-label="Map of statements" width="{width + 4}" '
+        f'<svg class="statements" role="group" aria-label="Map of statements" width="{width + 4}" '
         f'height="{height + 4:.0f}" viewBox="-2 -2 {width + 4} {height + 4:.0f}">'
     ]
     for route in paths(uses):

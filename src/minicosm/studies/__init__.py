@@ -1,10 +1,13 @@
 """Studies: one line of work each, with its trials and claims."""
 
 from minicosm.studies.automata import STUDY as AUTOMATA
+from minicosm.studies.contrastive import STUDY as CONTRASTIVE
 from minicosm.studies.distillation import STUDY as DISTILLATION
 from minicosm.studies.dyck import STUDY as DYCK
 from minicosm.studies.guided import STUDY as GUIDED
+from minicosm.studies.identifiability import STUDY as IDENTIFIABILITY
 from minicosm.studies.parallel import STUDY as PARALLEL
+from minicosm.studies.topics import STUDY as TOPICS
 from minicosm.studies.tuning import STUDY as TUNING
 
-STUDIES = (TUNING, DYCK, GUIDED, PARALLEL, AUTOMATA, DISTILLATION)
+STUDIES = (TUNING, DYCK, GUIDED, PARALLEL, AUTOMATA, TOPICS, IDENTIFIABILITY, CONTRASTIVE, DISTILLATION)

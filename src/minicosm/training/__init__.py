@@ -16,6 +16,7 @@ from .distillation import COLD, Distilled, SignVectors, Task, soft_targets
 from .fit import History, Loss, fit, fit_ensemble
 from .labels import Labelled, LabelledWorld, LabelObjective
 from .least_squares import Fitted, least_squares
+from .logged import logged
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
 from .progress import Diverged, Stopped
@@ -66,6 +67,7 @@ __all__ = [
     "keeping",
     "labels_only",
     "least_squares",
+    "logged",
     "mean_losses",
     "muon",
     "ngd",

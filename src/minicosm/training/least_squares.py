@@ -14,6 +14,10 @@ from minicosm.worlds.arrays import check_length, check_reals
 LAMBDA = 1.0  # the first damping
 MOST_STEPS = 10**6
 SOLVED = 1e-15  # largest residual at which nothing is left to do
+CHANGE, STILL = (
+    1e-14,
+    20,
+)  # share of the sum of squares below which a step changes nothing, and how many end it
 
 
 class Fitted(NamedTuple):
@@ -32,9 +36,9 @@ def least_squares(
     """Minimise `|residuals(theta)|^2` by at most `steps` steps from each start.
 
     A step solves `(J^T J + lambda I) delta = -J^T r`; where the sum of squares falls it is taken and lambda
-    divided by 3, otherwise lambda is doubled. `residuals` may be an Equinox module, whose arrays are then
-    inputs of the compiled program. Computations have the precision of the starts: for residuals at rounding
-    give them in float64 under `jax.enable_x64(True)`.
+    divided by 3, otherwise lambda is doubled; 20 steps in a row that change nothing end it. `residuals` may
+    be an Equinox module, whose arrays are then inputs of the compiled program. Computations have the
+    precision of the starts: for residuals at rounding give them in float64 under `jax.enable_x64(True)`.
     """
     if not callable(residuals) or isinstance(residuals, type):
         raise TypeError(f"residuals is {shown(residuals)}; it must be a function of parameters")
@@ -65,15 +69,17 @@ def _fitted(residuals: Any, starts: Array, steps: Array) -> Fitted:
             return r, J.T @ J, J.T @ r
 
         def go_on(carry: Any) -> Array:
-            i, _, _, _, r = carry
-            return (i < steps) & (jnp.max(jnp.abs(r)) > SOLVED)
+            i, _, _, _, r, still = carry
+            return (i < steps) & (jnp.max(jnp.abs(r)) > SOLVED) & (still < STILL)
 
         def step(carry: Any) -> Any:
-            i, theta, damping, (H, g), r = carry
+            i, theta, damping, (H, g), r, still = carry
             delta = jnp.linalg.solve(H + damping * jnp.eye(len(g), dtype=H.dtype), -g)
             moved = theta + jnp.where(jnp.isfinite(delta), delta, 0)
             new, new_H, new_g = linearised(moved)
-            better = jnp.sum(new**2) < jnp.sum(r**2)
+            before, after = jnp.sum(r**2), jnp.sum(new**2)
+            better = after < before
+            still = jnp.where(before - after > CHANGE * before, 0, still + 1)
             pick = lambda a, b: jnp.where(better, a, b)  # noqa: E731
             damping = jnp.clip(pick(damping / 3, damping * 2), 1e-20, 1e12)
             return (
@@ -82,11 +88,13 @@ def _fitted(residuals: Any, starts: Array, steps: Array) -> Fitted:
                 damping,
                 (pick(new_H, H), pick(new_g, g)),
                 pick(new, r),
+                still,
             )
 
         r, H, g = linearised(start)
-        first = (jnp.asarray(0), start, jnp.asarray(LAMBDA, start.dtype), (H, g), r)
-        _, theta, _, _, r = jax.lax.while_loop(go_on, step, first)
+        zero = jnp.asarray(0)
+        first = (zero, start, jnp.asarray(LAMBDA, start.dtype), (H, g), r, zero)
+        _, theta, _, _, r, _ = jax.lax.while_loop(go_on, step, first)
         return Fitted(theta, jnp.max(jnp.abs(r)))
 
     return jax.vmap(one)(starts)

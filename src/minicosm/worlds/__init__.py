@@ -1,6 +1,6 @@
 """Worlds: what generates the data, and everything exact about it."""
 
-from . import automata
+from . import automata, diffusions
 from .automata import AutomatonSample, Semiautomaton
 from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
@@ -167,6 +167,7 @@ __all__ = [
     "degrade_rank",
     "delayed_table",
     "delayed_value",
+    "diffusions",
     "doubly_stochastic_world",
     "duplicate_columns_world",
     "entropy_rate",

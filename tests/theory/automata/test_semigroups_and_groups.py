@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minicosm.theory.automata import (
@@ -29,7 +29,8 @@ def tables(draw, most=4):
     return rng.integers(0, n, (v, n))
 
 
-@given(tables())
+@settings(max_examples=10)
+@given(tables(3))
 def test_a_semigroup_holds_the_maps_of_all_words(table):
     found = semigroup(Semiautomaton(table))
     maps = {tuple(row) for row in found.maps.tolist()}
@@ -74,7 +75,7 @@ def test_named_semigroups(world, size, is_group, aperiodic):
 
 def test_sizes_of_gridworlds_have_a_closed_form():
     """A map is a window of sums: it keeps an interval of differences and clips the rest."""
-    for n in range(2, 8):
+    for n in range(2, 6):
         q = np.arange(n)
         maps = set()
         for low in range(n):
@@ -102,8 +103,8 @@ def test_what_permutes_and_resets():
 def test_a_semigroup_that_is_too_large_is_refused_with_the_limit():
     with pytest.raises(ValueError, match="has more than 100 maps; at most 100 are listed"):
         semigroup(automata.gridworld(9), most=100)
-    with pytest.raises(ValueError, match="more than 65536 elements"):
-        group([np.roll(np.arange(10), 1), [1, 0, *range(2, 10)]])
+    with pytest.raises(ValueError, match="more than 500 elements; at most 500 are listed"):
+        group([np.roll(np.arange(10), 1), [1, 0, *range(2, 10)]], most=500)
 
 
 # -- groups ------------------------------------------------------------------------------------------
@@ -132,6 +133,7 @@ def test_series_of_named_groups(generators, orders, derived, solvable):
     assert is_solvable_group(G) == solvable
 
 
+@settings(max_examples=6)
 @given(st.integers(0, 2**32 - 1))
 def test_a_composition_series_is_normal_and_cannot_be_refined(seed):
     rng = np.random.default_rng(seed)
@@ -146,7 +148,8 @@ def test_a_composition_series_is_normal_and_cannot_be_refined(seed):
         assert index in (2, 3) and now.order % after.order == 0  # prime: nothing lies between
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(2, 6))
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5))
 def test_groups_agree_with_sympy(seed, points):
     combinatorics = pytest.importorskip("sympy.combinatorics")
     rng = np.random.default_rng(seed)

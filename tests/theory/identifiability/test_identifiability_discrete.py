@@ -133,6 +133,7 @@ def test_where_all_is_seen_there_is_a_certificate(task):
     assert "no twin nearby" in str(found)
 
 
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.booleans())
 def test_a_gauge_joins_the_twins_that_it_made(seed, orthogonal):
     world = random_world(seed, 4, 3)

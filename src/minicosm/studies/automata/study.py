@@ -24,7 +24,7 @@ STUDY = Study(
         "automata/theorem-11",
         "automata/theorem-12",
         "automata/depth-helps",
-        "automata/shift-counts",
+        "automata/shift-transformer",
     ),
     misprints=(
         r"Section 3.1, residual connections: the composition ends in $+ (\mathrm{id} + P)$; Section 3.2 "

@@ -7,6 +7,7 @@ x3 from x1, too, iff moreover S is orthogonal; then they agree on every pairwise
 T^g S^T`.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -97,19 +98,36 @@ def gauge_twin(world: HMM, key: PRNGKeyArray, *, orthogonal: bool = False, tries
     O, T = np.asarray(world.W, np.float64), np.asarray(world.A, np.float64)
     rng = generator(key)
     centre = np.eye(k) - 1 / k
-    best, found = -1.0, (O, T)
+    best, found = 0.0, (O, T)
     for _ in range(tries):
         G = rng.normal(size=(k, k))
         G = centre @ (G - G.T if orthogonal else G) @ centre
-        step = expm(STEP * G / np.linalg.norm(G))
-        for one in (step, np.linalg.inv(step)):
-            S = one
-            for _ in range(MOST_STEPS):
+        G /= np.linalg.norm(G)
+        for direction in (G, -G):
+            for S in _curve(O, T, direction):
                 other_O, other_T = _moved(O, T, S)
-                if min(other_O.min(), other_T.min()) < 0 or np.linalg.cond(S) > 1e4:
-                    break
                 apart = matched_distance(O, T, other_O, other_T)
                 if apart > best:
                     best, found = apart, (other_O, other_T)
-                S = S @ one
     return HMM(found[1], found[0], np.full(k, 1 / k))
+
+
+def _curve(O: np.ndarray, T: np.ndarray, G: np.ndarray) -> Iterator[np.ndarray]:
+    """`expm(t G)` in steps of t for as long as both matrices are nonnegative, and at the end the last such
+    t."""
+
+    def inside(S: np.ndarray) -> bool:
+        moved = _moved(O, T, S)
+        return bool(min(part.min() for part in moved) >= 0 and np.linalg.cond(S) < 1e4)
+
+    low, one, S = 0.0, expm(STEP * G), np.eye(len(G))
+    for _ in range(MOST_STEPS):
+        if not inside(S @ one):
+            break
+        low, S = low + STEP, S @ one
+        yield S
+    high = low + STEP
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if inside(expm(middle * G)) else (low, middle)
+    yield expm(low * G)

@@ -19,6 +19,7 @@ from scipy.optimize import brentq, minimize
 
 from minicosm.models import BagAttention
 from minicosm.worlds import Corruption, TopicWorld
+from minicosm.worlds.arrays import AnyArray
 
 from ..checks import NOT_NEGATIVE, reals, whole
 from ..signatures import checked
@@ -273,7 +274,7 @@ def attention_model(
 
 
 @eqx.filter_jit
-def _outputs(model: BagAttention, counts: np.ndarray, queries: np.ndarray) -> Any:
+def _outputs(model: BagAttention, counts: AnyArray, queries: AnyArray) -> Any:
     return model.logits(counts, queries)
 
 

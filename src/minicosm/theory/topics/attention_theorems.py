@@ -8,6 +8,7 @@ from jaxtyping import PRNGKeyArray
 
 from minicosm.models import Transformer
 from minicosm.worlds import Corruption, TopicWorld
+from minicosm.worlds.arrays import AnyArray
 from minicosm.worlds.topics.draws import corrupt_documents, draw_documents
 
 from ..checks import POSITIVE, real, whole
@@ -35,7 +36,7 @@ def _finite(world: TopicWorld) -> tuple[Condition, ...]:
 
 
 @eqx.filter_jit
-def _logits(model: Transformer, tokens: np.ndarray, observed: np.ndarray) -> Any:
+def _logits(model: Transformer, tokens: AnyArray, observed: AnyArray) -> Any:
     return model.logits(model.embed(tokens, observed))
 
 

@@ -44,7 +44,7 @@ def theorem_5(results: Results) -> Outcome:
 claim(
     id="identifiability/theorem-5-any-norms",
     title="The same without equal norms",
-    source=f"added to {THESIS}, Section 2.2.1.3 (Assumption 9 “may be an artifact of our proofs”)",
+    source=f"added to {THESIS}, Section 2.2.1.3 (which suspects that its proofs do not need Assumption 9)",
     statement="Theorem 5 holds without Assumption 9.",
     criterion=(
         "The parameters are recovered to $10^{-7}$ in every random world whose means have lengths between "
@@ -110,10 +110,9 @@ claim(
     erratum=Erratum(
         "missing hypothesis",
         r"For $d > k$ the means may also be turned out of their span: $\tilde M$ and $M$ must have the "
-        r"same column space, "
-        "as the proof says (“having the same predictor requires the column space to match”) and as every "
-        "use of the lemma "
-        r"has it. With $d = 3$, $k = 2$: $\mu = (3/5, \pm 4/5, 0)$ and $(9/25, \pm 4/5, 12/25)$.",
+        r"same column space. The proof takes it from the equality of the predictors, and wherever the "
+        r"lemma is used it is given. With $d = 3$, $k = 2$: $\mu = (3/5, \pm 4/5, 0)$ and $(9/25, \pm 4/5, "
+        r"12/25)$.",
         corrected_by="identifiability/lemma-7",
     ),
     kind="lemma",

@@ -85,14 +85,11 @@ def two_stages(results: Results) -> Outcome:
         when = doubled(steps, norms)
         ends = 4 * when
         within = (steps[:, None] >= when) & (steps[:, None] <= ends)
-        inside = np.where(within, value, np.nan)
         late = ends <= steps[-1]
-        flat = np.array(
-            [
-                np.nanmax(c) / np.nanmin(c) if ok else np.nan
-                for c, ok in zip(inside.T, late, strict=True)
-            ]
-        )
+        flat = [
+            np.max(norm[inside]) / np.min(norm[inside]) if ok else np.nan
+            for norm, inside, ok in zip(value.T, within.T, late, strict=True)
+        ]
         growth = at_step(steps, norms, np.where(late, ends, np.nan)) / at_step(steps, norms, when)
         parts += [
             at_least(

@@ -74,6 +74,12 @@ def run(config: Training, progress: Progress) -> TrialResult:
         "attention": attention(models, world, held_key, config),
     }
     arrays = {"matrix": np.asarray(matrices(models)[0], np.float32)}
+    if (
+        config.uniform
+        and config.loss == "squared"
+        and not (config.identity or config.output_biases)
+    ):
+        arrays["exact"] = best_value(config, world)[1:, 1:].astype(np.float32)
     if not config.one_hot:
         arrays["start"] = np.asarray(matrices(arms.model)[0], np.float32)
     if config.every:
@@ -86,13 +92,20 @@ def run(config: Training, progress: Progress) -> TrialResult:
     return TrialResult(numbers, arrays)
 
 
+def best_value(config: Training, world: TopicWorld) -> np.ndarray:
+    """The best value matrix for uniform attention on documents of these lengths, without output biases:
+    `C (M + penalty I)^-1`."""
+    given = mean_moments(world, BERT, config.shortest, config.longest)
+    return np.linalg.solve(given.M + config.penalty * np.eye(len(given.M)), given.C.T).T
+
+
 def stage1_of(
     config: Training, world: TopicWorld, steps: list[int]
 ) -> tuple[dict[str, float], np.ndarray]:
     """Contrast and diagonal excess of the optimal value matrix for uniform attention on documents of these
     lengths, and the contrast after numbers of steps of gradient descent on the expected loss, from zero."""
     given = mean_moments(world, BERT, config.shortest, config.longest)
-    best = block_statistics(np.linalg.solve(given.M, given.C.T).T[1:, 1:], world.labels)
+    best = block_statistics(best_value(config, world)[1:, 1:], world.labels)
     same = world.labels[:, None] == world.labels
     path = []
     for step in steps:

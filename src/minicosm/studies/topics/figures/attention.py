@@ -108,6 +108,7 @@ def draw_tables(arms: tuple[str, ...]) -> Any:
                 fontsize=8)  # fmt: skip
         ax.set_yscale("log")
         ax.set_xticks(range(len(arms)), [arm.partition(", ")[2] for arm in arms])
+        ax.set_xlim(-0.5, len(arms) - 0.3)  # room for the label
         ax.set_ylabel("mean attention")
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
         return fig

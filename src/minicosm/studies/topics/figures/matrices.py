@@ -43,21 +43,37 @@ def draw_stage1(results: Results) -> "Figure":
 
 
 def draw_values(arms: tuple[str, ...]) -> Any:
-    """The panels of a figure: the matrix of the first seed, and means over all of them."""
+    """The panels of a figure: the matrix of the first seed, and means over all of them; where attention is
+    uniform, the exact optimum of the squared loss besides, whose means are lines in the panel of SGD."""
 
     def draw(results: Results) -> "Figure":
-        fig = figure(8.8, 4.3)
-        axes = fig.subplots(2, len(arms), height_ratios=(1.5, 1))
+        exact = [results[arm].arrays["exact"] for arm in arms if "exact" in results[arm].arrays]
+        fig = figure(2.2 * (len(arms) + len(exact)), 4.3)
+        axes = fig.subplots(2, len(arms) + len(exact), height_ratios=(1.5, 1))
         for column, arm in enumerate(arms):
-            heat(axes[0, column], results[arm].arrays["matrix"], arm.partition(", ")[2])
+            found = results[arm]
+            heat(axes[0, column], found.arrays["matrix"], arm.partition(", ")[2])
             ax = axes[1, column]
-            means = [Estimate.of(statistic(results, arm, kind)) for kind in KINDS]
-            bars(ax, means)
+            bars(ax, [Estimate.of(statistic(results, arm, kind)) for kind in KINDS])
+            if "exact" in found.arrays:
+                for place, level in enumerate(_levels(found.arrays["exact"], found.config.words)):
+                    ax.plot([place - 0.42, place + 0.42], [level] * 2, color="0.1", lw=1.2, ls="--")
+        for column, matrix in enumerate(exact, start=len(arms)):
+            heat(axes[0, column], matrix, "exact, squared")
+            levels = _levels(matrix, results[arms[0]].config.words)
+            bars(axes[1, column], [Estimate(level, level, level, 1) for level in levels])
         axes[0, 0].set_ylabel("words, by topic")
         axes[1, 0].set_ylabel("mean entry")
         return fig
 
     return draw
+
+
+def _levels(matrix: np.ndarray, words: int) -> tuple[float, ...]:
+    """Means of the diagonal, of the rest of the topics, and of pairs of different topics."""
+    topic = np.arange(len(matrix)) // words
+    same, own = topic[:, None] == topic, np.eye(len(matrix), dtype=bool)
+    return tuple(float(matrix[places].mean()) for places in (own, same & ~own, ~same))
 
 
 def bars(ax: Any, means: list[Estimate]) -> None:

@@ -31,8 +31,7 @@ def run(config: Worlds, progress: Progress) -> TrialResult:
             ledger.add(topics.theorem_2_1_3(w, masking, keys), **size)
             proof = topics.theorem_2_1_3(w, masking, keys, proof=True)
             ledger.add(proof, "Theorem 2.1.3, constant of the proof", **size)
-            if i < (config.worlds + 1) // 2:  # the search over two weights takes ten times as long
-                ledger.add(topics.theorem_2_1_5(w, masking, keys), **size)
+            ledger.add(topics.theorem_2_1_5(w, masking, keys), **size)
     for T, tau, v, within in LIMITS:
         large = TopicWorld(T, v, per_document=tau)
         for keys in CONVENTIONS:

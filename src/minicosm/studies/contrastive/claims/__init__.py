@@ -1,0 +1,1 @@
+"""Statements, criteria and checks, grouped as in the source."""

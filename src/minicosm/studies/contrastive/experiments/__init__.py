@@ -1,0 +1,1 @@
+"""Fits, samplings and trainings."""
