@@ -25,6 +25,7 @@ STUDY = Study(
         "distillation/low-degree-spike",
         "distillation/theorem-23-batch",
         "distillation/two-checkpoints",
+        "distillation/reliance-rises-and-falls",
     ),
     misprints=(
         r"Claim 7: the minus belongs to the gradient of the loss $\ell$; it is printed in front of "

@@ -265,7 +265,7 @@ claim(
     title="A teacher with a small loss has small correlations, clipped",
     source=f"{THESIS}, Corollary 4, corrected",
     statement=(
-        r"$|E \, \mathrm{clip}(f, -1, 1) \chi_U| \le E \max(0, 1 - f y)$ for every set $U$ but the support."
+        r"$|E \, \mathrm{clip}(f, -1, 1) \chi_U| \le E [1 - f y]_+$ for every set $U$ but the support."
     ),
     criterion="For the same functions and all sets, the slack is at least -1e-9.",
     trials=first_stage,
