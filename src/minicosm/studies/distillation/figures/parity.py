@@ -60,7 +60,7 @@ def curves_figure(results: Results) -> "Figure":
         ax.set_title(NAMES[arm], fontsize="medium")
         _accuracy(ax)
     axes[0].set_ylabel("accuracy (%)")
-    axes[0].legend(fontsize=7, loc="lower right")
+    axes[-1].legend(fontsize=7, loc="lower right")
     return fig
 
 
@@ -148,7 +148,7 @@ def _compared(results: Results, arms: dict[str, str]) -> "Figure":
         _lines(ax, results, arm, colour, name)
     _accuracy(ax)
     ax.set_ylabel("accuracy (%)")
-    ax.legend(fontsize=7.5, loc="lower right")
+    ax.legend(fontsize=7.5, loc="center right")
     return fig
 
 
