@@ -304,7 +304,7 @@ def lengths(config: Lengths) -> dict[str, Trial]:
 
 @sized(
     Sentences,
-    smoke={"below": 13, "layers": 1, "teacher_heads": 2, "student_heads": 2, "teachers": 2, "pairs": 2,
+    smoke={"below": 10, "layers": 1, "teacher_heads": 2, "student_heads": 2, "teachers": 2, "pairs": 2,
            "teacher_steps": 16, "horizons": (6,), "chunk": 1, "shot": 2, "batch": 4, "tests": 64,
            "probes": 16},
     laptop={},
