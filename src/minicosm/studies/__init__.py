@@ -2,6 +2,7 @@
 
 from minicosm.studies.automata import STUDY as AUTOMATA
 from minicosm.studies.contrastive import STUDY as CONTRASTIVE
+from minicosm.studies.distillation import STUDY as DISTILLATION
 from minicosm.studies.dyck import STUDY as DYCK
 from minicosm.studies.flipflop import STUDY as FLIPFLOP
 from minicosm.studies.guided import STUDY as GUIDED
@@ -19,7 +20,8 @@ STUDIES = (
     AUTOMATA,
     FLIPFLOP,
     TOPICS,
-    IDENTIFIABILITY,
-    CONTRASTIVE,
+    DISTILLATION,
     NCE,
+    CONTRASTIVE,
+    IDENTIFIABILITY,
 )

@@ -68,6 +68,8 @@ from .hmm import (
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
 from .mixture import Mixture, MixtureSample
+from .parity import HierarchicalParity, ParitySample, SparseParity
+from .pcfg import LayeredPCFG, PCFGPosterior, PCFGSample
 from .topics import (
     LDA,
     BlockStatistics,
@@ -118,12 +120,14 @@ __all__ = [
     "GaussianPredictor",
     "GaussianSample",
     "GuidedWorld",
+    "HierarchicalParity",
     "Interval",
     "Ising",
     "Joint",
     "Knapsack",
     "Latent",
     "LatentWorld",
+    "LayeredPCFG",
     "LumpedClique",
     "MaskLaw",
     "MaskedTask",
@@ -136,7 +140,10 @@ __all__ = [
     "Moments",
     "OverlapSample",
     "OverlappingTopics",
+    "PCFGPosterior",
+    "PCFGSample",
     "PairAttention",
+    "ParitySample",
     "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
@@ -145,6 +152,7 @@ __all__ = [
     "Relation",
     "Sample",
     "Semiautomaton",
+    "SparseParity",
     "Supports",
     "TableVerifier",
     "TaskWorld",
