@@ -64,6 +64,7 @@ def test_gradients_of_single_samples_can_be_limited(kind):
     assert np.isclose(value, plain(tau, key)[0], rtol=1e-6)
 
 
+@pytest.mark.long
 def test_descent_from_samples_finds_the_data():
     """The loop of training with normalised steps, in a world of two variances."""
     world = DiagonalGaussian([0.0, 0.0], [2.0, 3.0], [0.0, 0.0], [1.0, 1.0])

@@ -71,7 +71,7 @@ def segment_figure(results: Results) -> "Figure":
         ax.set_title(title, fontsize=10)
         ax.yaxis.set_major_formatter(_power)
     axes[1].legend(
-        *axes[0].get_legend_handles_labels(), loc="lower left", fontsize=8, title_fontsize=8,
+        *axes[0].get_legend_handles_labels(), loc="lower left", fontsize=7, title_fontsize=7,
         title="solid NCE, dashed eNCE",
     )  # fmt: skip
     axes[1].set_xlabel("from the noise (0) to the data (1)")
