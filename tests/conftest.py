@@ -61,15 +61,3 @@ def unchecked_types() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
-
-
-collect_ignore_glob = [
-    # Studies in preparation, which are not registered yet.
-    f"{place}/{name}*"
-    for place in ("studies", "theory")
-    for name in ("nce",)
-] + [
-    "training/test_contrastive.py",
-    "worlds/test_exponential.py",
-    "hostile/test_hostile_theory_nce.py",
-]

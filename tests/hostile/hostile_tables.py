@@ -14,7 +14,8 @@ PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata",
     "worlds.diffusions", "training.trajectory_contrast", "theory.contrastive",
-    "theory.nce", "theory.identifiability", "theory.topics", "theory.distillation", "lab",
+    "theory.nce", "theory.identifiability", "theory.topics", "theory.flip_flop", "theory.distillation",
+    "worlds.flip_flop", "lab",
 )  # fmt: skip
 
 
@@ -58,8 +59,8 @@ def doors(package: str) -> Iterator[Door]:
     """Functions, classes and public methods that a package exports and that can be called wrongly.
 
     No doors are: what is no callable; tuples, which carry what a function found, protocols, exceptions and
-    enumerations, which others make (but the methods of tuples are); names of types; defaults of fields; and
-    what takes no argument.
+    enumerations, which others make (but the methods of tuples are); abstract methods, which classes that can
+    be made define; names of types; defaults of fields; and what takes no argument.
     """
     module = importlib.import_module(f"minicosm.{package}")
     for name in module.__all__:
@@ -74,6 +75,8 @@ def doors(package: str) -> Iterator[Door]:
                 function = getattr(function, "__func__", function)
                 field = method in getattr(value, "__dataclass_fields__", {})
                 if method.startswith("_") or field or isinstance(function, property):
+                    continue
+                if getattr(function, "__isabstractmethod__", False):
                     continue
                 if callable(function):
                     function = inspect.unwrap(function)

@@ -131,6 +131,9 @@ TRANSFORMER_FIELDS = fields(
     dropout=probability(0.1),
     epsilon=positive(0.1, allows="0"),
     init_std=positive(0.1, allows="0"),
+    embedding_std=positive(0.1, allows=("0", NONE)),
+    position_std=positive(0.1, allows=("0", NONE)),
+    embedding_dropout=probability(0.1, allows=NONE),
 )
 TRANSLATOR_FIELDS = fields(
     TranslatorConfig,
@@ -312,6 +315,8 @@ TRAINING_CALLS = [
     Call(training.SampledContrast, world=thing(GaussianMean(2.0)), kind=thing("nce"), batch=count(3),
          clip=positive(60.0, allows=NONE), clip_gradient=positive(1.0, allows=NONE)),
     Call(training.SampledContrast(GaussianMean(2.0), batch=3).samples, key=key()),
+    Call(training.SampledContrast(GaussianMean(2.0), batch=3).ratios, key=key(),
+         tau=array([0.1, 0.5], allows=LOG_RATIOS[1:])),
     Call(training.OneOf, losses=thing([parabola, parabola]), weights=array([0.5, 0.5])),
     Call(training.Pairs, **OF_PAIRS),
     Call(PAIRS.sample, key=key()),

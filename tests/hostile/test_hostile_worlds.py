@@ -373,7 +373,7 @@ def test_no_public_callable_is_missing():
         )
         if callable(value) and not record and inspect.isroutine(value):
             assert name in called, name
-        if inspect.isclass(value) and not record and name not in ("Latent",):
+        if inspect.isclass(value) and not record and name not in ("Latent", "ExponentialFamily"):
             assert name in called | {"ClosingQuery", "EndingDyck", "Semiautomaton"}, name
 
 

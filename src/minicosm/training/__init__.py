@@ -1,5 +1,6 @@
 """Training: objectives, schedules and the one compiled training loop."""
 
+from .attention_penalty import AttentionPenalty
 from .bags import ARMS, Arm, BagLoss, Bags, draw_bags, mean_losses, stack_arms, stack_bags
 from .contrastive import SampledContrast, contrastive_loss
 from .curricula import (
@@ -30,6 +31,7 @@ __all__ = [
     "COLD",
     "LABELS",
     "Arm",
+    "AttentionPenalty",
     "BagLoss",
     "Bags",
     "CausalObjective",

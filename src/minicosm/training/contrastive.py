@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from minicosm.models.checks import check_count, check_key, check_kind, check_number, shown
+from minicosm.models.checks import check_count, check_key, check_kind, check_number
 from minicosm.worlds import ExponentialFamily
 from minicosm.worlds.arrays import AnyArray, check_choice, check_reals
 
@@ -74,7 +74,7 @@ class SampledContrast(eqx.Module):
     ):
         check_kind("world", world, ExponentialFamily, "an exponential family, such as GaussianMean")
         self.world = world
-        self.kind = check_choice("kind", kind, KINDS)  # type: ignore[assignment]
+        self.kind = check_choice("kind", kind, KINDS)
         self.batch = check_count("batch", batch)
         if batch > MOST_SAMPLES:
             raise ValueError(f"batch is {batch}; it must be at most {MOST_SAMPLES}")
@@ -96,15 +96,24 @@ class SampledContrast(eqx.Module):
         truth, known = jnp.asarray(world.truth), jnp.asarray(world.noise)
         return draw(data, truth[:-1]), draw(noise, known[:-1])
 
+    def ratios(
+        self, tau: Float[Array, " extended"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
+        """Log-ratios of samples of the data and of the noise, not limited."""
+        check_key("key", key)
+        away = self._away(tau)
+        return tuple(T @ away[:-1] - away[-1] for T in self.samples(key))  # type: ignore[return-value]
+
+    def _away(self, tau: Any) -> Array:
+        """`τ - τ_q`, whose product with the statistics is the log-ratio."""
+        tau = jnp.asarray(check_reals("tau", tau, self.world.truth.shape))
+        return tau - jnp.asarray(self.world.noise)
+
     def __call__(
         self, tau: Float[Array, " extended"], key: PRNGKeyArray, step: Any = 0
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         """The loss of fresh samples."""
-        if tau.shape != self.world.truth.shape:
-            raise ValueError(
-                f"tau is {shown(tau)}; this world has {self.world.truth.shape[-1]} extended parameters"
-            )
-        away = tau - jnp.asarray(self.world.noise)
+        away = self._away(tau)
         sides = []
         for statistics, sign in zip(self.samples(key), (-1, 1), strict=True):
             r = statistics @ away[:-1] - away[-1]

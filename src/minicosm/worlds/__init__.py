@@ -1,10 +1,11 @@
 """Worlds: what generates the data, and everything exact about it."""
 
-from . import automata, diffusions
+from . import automata, diffusions, flip_flop
 from .automata import AutomatonSample, Semiautomaton
 from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
-from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean  # noqa: F401
+from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean
+from .flip_flop import FlipFlop, FlipFlopSample
 from .guided import (
     GuidedWorld,
     Knapsack,
@@ -66,6 +67,7 @@ from .hmm import (
 )
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
+from .mixture import Mixture, MixtureSample
 from .parity import HierarchicalParity, ParitySample, SparseParity
 from .pcfg import LayeredPCFG, PCFGPosterior, PCFGSample
 from .topics import (
@@ -108,8 +110,11 @@ __all__ = [
     "Dyck",
     "DyckSample",
     "EndingDyck",
+    "ExponentialFamily",
     "Fertility",
     "FiniteFamily",
+    "FlipFlop",
+    "FlipFlopSample",
     "GaussianHMM",
     "GaussianMean",
     "GaussianPredictor",
@@ -130,6 +135,8 @@ __all__ = [
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
+    "Mixture",
+    "MixtureSample",
     "Moments",
     "OverlapSample",
     "OverlappingTopics",
@@ -171,6 +178,7 @@ __all__ = [
     "doubly_stochastic_world",
     "duplicate_columns_world",
     "entropy_rate",
+    "flip_flop",
     "full_rank_world",
     "gaussian_world",
     "harder_memory_world",

@@ -13,7 +13,7 @@ from minicosm.worlds import DiagonalGaussian, FiniteFamily, GaussianMean
 
 def counted(method, R, kind="nce"):
     world = GaussianMean(R)
-    contrast = Contrast(world, kind, 1201)
+    contrast = Contrast(world, kind, 601)
     rate, radius = {
         "gd": (8 / (R**2 + 2), 0.1 * R),
         "ngd": (0.1 / R, 1 / R),
@@ -27,8 +27,8 @@ def counted(method, R, kind="nce"):
 @pytest.mark.parametrize(
     ("method", "wanted"),
     [
-        ("gd", {1: 6, 2: 49, 3: 417, 4: 3905}),
-        ("ngd", {2: 50, 3: 158, 4: 357, 5: 817, 6: 1732}),
+        ("gd", {1: 6, 2: 49, 3: 417}),
+        ("ngd", {2: 50, 3: 158, 4: 357, 5: 817}),
         ("newton", {1: 1, 2: 3, 3: 5, 4: 7, 5: 9, 6: 11}),
     ],
 )

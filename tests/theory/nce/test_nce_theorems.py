@@ -3,11 +3,11 @@
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minicosm.theory import nce
-from minicosm.theory.nce import Contrast
+from minicosm.theory.nce import Contrast, family_theorems
 from minicosm.worlds import FiniteFamily, GaussianMean
 
 
@@ -19,6 +19,7 @@ def padded(seed, p=2):
     return FiniteFamily.random(jax.random.key(seed), p + 3, p, padded=5 - p)
 
 
+@settings(max_examples=6)
 @given(st.integers(0, 10**6))
 def test_what_holds_in_every_family(seed):
     world = padded(seed)
@@ -40,22 +41,22 @@ def test_what_holds_in_every_family(seed):
     assert results[1].holds and results[2].holds
 
 
-def test_a_minimum_elsewhere_is_seen():
-    """Lemma 44 fails for a loss whose minimum is not the data: here the data's parameter is moved."""
+@pytest.mark.parametrize("wrong", ["gradient", "loss"])
+def test_a_minimum_elsewhere_is_seen(monkeypatch, wrong):
+    """Lemma 44 fails where a gradient at the data is not zero, or where another loss is not larger."""
     world = padded(3)
-    moved = FiniteFamily(
-        world.table, np.exp(world.log_weights), world.truth[:-1] + 0.5, world.noise[:-1]
-    )
-
-    class Elsewhere(type(moved)):
-        pass
-
-    wrong = Elsewhere.__new__(Elsewhere)
-    for name in ("table", "log_weights", "noise"):
-        object.__setattr__(wrong, name, getattr(world, name))
-    object.__setattr__(wrong, "truth", world.truth + np.array([0.3, 0.0, 0.0]))  # no law any more
     taus = world.truth + np.random.default_rng(0).normal(size=(5, 3))
-    assert nce.lemma_44(Contrast(wrong, "exponential"), taus).holds is False
+    assert nce.lemma_44(Contrast(world, "exponential"), taus).holds
+    answers = family_theorems.answers
+
+    def changed(contrast, what, taus):
+        found = answers(contrast, what, taus)
+        if what == "loss" and wrong == "loss":
+            return -found
+        return found + 1e-9 if what.startswith(wrong) else found
+
+    monkeypatch.setattr(family_theorems, "answers", changed)
+    assert nce.lemma_44(Contrast(world, "exponential"), taus).holds is False
 
 
 def test_counterexamples_of_printed_forms():
@@ -93,52 +94,55 @@ def test_dependent_statistics_do_not_meet_assumption_13():
     assert not nce.lemma_44_dependent(Contrast(padded(1))).applies
 
 
-def test_flatness_at_two_distances():
-    """Numbers of the sheet of constants: c of Propositions 7 and Lemma 47, the ring, the printed forms."""
-    for R, c, least, ring in ((10.0, 0.924, 0.775, 0.499), (20.0, 0.979, 0.933, 0.521)):
-        world = GaussianMean(R)
-        assert np.isclose(nce.proposition_7(world).details["c"], c, atol=6e-4)
-        assert np.isclose(nce.lemma_47(world).details["c"], least, atol=6e-4)
-        found = nce.lemma_49(world)
-        assert found.holds and np.isclose(found.details["scaled"], ring, atol=6e-4)
-        assert nce.theorem_18_inequality(world).holds and nce.figure_4_1(world).holds
-        assert nce.lemma_46(world).holds and nce.lemma_48(world).holds
-        for printed in (
-            nce.proposition_7_as_printed,
-            nce.lemma_48_as_printed,
-            nce.lemma_49_as_printed,
-        ):
-            assert printed(world).holds is False
-    assert nce.lemma_47_as_printed(GaussianMean(10.0), GaussianMean(20.0)).holds is False
-    assert nce.lemma_49_as_printed(GaussianMean(20.0)).details["scaled"] > 6000
+NODES = {"nodes": 1601}
+
+
+def test_flatness_far_from_the_noise():
+    """Numbers known beforehand: c of Proposition 7 and Lemma 47, the ring; and the printed forms fail."""
+    world = GaussianMean(20.0)
+    assert np.isclose(nce.proposition_7(world, **NODES).details["c"], 0.979, atol=6e-4)
+    assert np.isclose(nce.lemma_47(world, **NODES).details["c"], 0.933, atol=6e-4)
+    found = nce.lemma_49(world, **NODES)
+    assert found.holds and np.isclose(found.details["scaled"], 0.521, atol=6e-4)
+    assert nce.theorem_18_inequality(world, **NODES).holds and nce.figure_4_1(world, **NODES).holds
+    assert nce.lemma_46(world, **NODES).holds and nce.lemma_48(world, **NODES).holds
+    for printed in (
+        nce.proposition_7_as_printed,
+        nce.lemma_48_as_printed,
+        nce.lemma_49_as_printed,
+    ):
+        assert printed(world, **NODES).holds is False
+    assert nce.lemma_47_as_printed(GaussianMean(10.0), world, **NODES).holds is False
+    assert nce.lemma_49_as_printed(world, **NODES).details["scaled"] > 6000
 
 
 def test_small_distances_are_outside_what_is_said_of_large_ones():
     world = GaussianMean(3.0)
+    small = {"radii": 2, "angles": 9, **NODES}
     for theorem in (
-        nce.lemma_49(world),
-        nce.proposition_7_as_printed(world),
-        nce.figure_4_1(world),
+        nce.lemma_49(world, **small),
+        nce.proposition_7_as_printed(world, **NODES),
+        nce.figure_4_1(world, **small),
     ):
         assert theorem.holds is None and not theorem.applies
-    assert nce.proposition_7(world).holds and nce.lemma_47(world).holds
+    assert nce.proposition_7(world, **NODES).holds and nce.lemma_47(world, **NODES).holds
 
 
 def test_equation_4_60_is_exceeded_along_the_least_curvature():
     """At R = 2 by 6.1e-5, confirmed in forty digits; far from that direction it holds."""
     world = GaussianMean(2.0)
-    least, largest = nce.curvature(world)
+    least, largest = nce.curvature(world, points=9, **NODES)
     angle = np.radians(233.78897218212109)
     tau = world.truth + 0.4 * np.array([np.cos(angle), np.sin(angle)])
-    found = nce.theorem_18_inequality_as_printed(world, tau[None], least / largest)
+    found = nce.theorem_18_inequality_as_printed(world, tau[None], least / largest, **NODES)
     assert found.holds is False and np.isclose(found.details["share"], 1.00006129686, atol=1e-9)
     other = world.truth + 0.4 * nce.directions(4)
-    assert nce.theorem_18_inequality_as_printed(world, other, least / largest).holds
+    assert nce.theorem_18_inequality_as_printed(world, other, least / largest, **NODES).holds
 
 
 def test_convexity_is_lost_with_a_tied_partition():
     for R, least in ((4.0, 0.021), (6.0, -0.0144), (8.0, -0.040)):
-        found = nce.free_partition(GaussianMean(R), np.linspace(0, R, 257))
+        found = nce.free_partition(GaussianMean(R), np.linspace(0, R, 65), nodes=801)
         assert np.isclose(found.details["least"], least, atol=6e-4)
         assert found.holds is (R < 5)
 
@@ -146,9 +150,9 @@ def test_convexity_is_lost_with_a_tied_partition():
 def test_random_parameters_meet_the_bounds_on_gradients():
     world, rng = GaussianMean(8.0), np.random.default_rng(0)
     taus = rng.normal(size=(200, 2)) * [16, 64]
-    assert nce.claim_6(world, taus).holds and nce.lemma_50(world, taus).holds
-    assert nce.proposition_8(world, 0.5).details["share"] < 0.2
-    assert not nce.proposition_8(world, 1.5).applies
+    assert nce.claim_6(world, taus, **NODES).holds and nce.lemma_50(world, taus, **NODES).holds
+    assert nce.proposition_8(world, 0.5, **NODES).details["share"] < 0.2
+    assert not nce.proposition_8(world, 1.5, **NODES).applies
 
 
 def test_normalised_descent_comes_nearer_with_every_step():
@@ -157,7 +161,7 @@ def test_normalised_descent_comes_nearer_with_every_step():
         assert found.holds and np.isclose(found.details["bound"], bound, rtol=0.01)
         assert found.details["least decrease"] >= 1
     greedy = nce.theorem_19(Contrast(GaussianMean(2.0), "nce", 1201), 0.5, beta=0.01)
-    assert greedy.holds is not True  # a step that is ten times too long
+    assert greedy.holds is False  # a step that is ten times too long
 
 
 @pytest.mark.parametrize("R", [2.0, 3.0])

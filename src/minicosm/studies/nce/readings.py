@@ -8,9 +8,9 @@ import numpy as np
 
 from minicosm.lab import Estimate, Results, Rows
 
-from .trials import METHODS, SCHEDULES
+from .arms import KINDS, METHODS, SCHEDULES
+from .trials import IMAGES
 
-KINDS = ("nce", "exponential")
 NAMES = {"nce": "NCE", "exponential": "eNCE", "gd": "GD", "ngd": "NGD"}
 
 
@@ -23,20 +23,30 @@ def where(found: Rows, column: str, **fields: Any) -> list[Any]:
     ]
 
 
-def ordered(found: Rows, column: str, by: str = "R", **fields: Any) -> list[float]:
-    """A column in the order of another; a missing number is NaN."""
+def ordered(
+    found: Rows,
+    column: str,
+    by: str = "R",
+    low: float = -np.inf,
+    high: float = np.inf,
+    **fields: Any,
+) -> list[float]:
+    """A column in the order of another, where that lies in [low, high]. A missing number is NaN, and so is
+    one whose place in the order is not known: it is left out nowhere."""
     pairs = zip(where(found, by, **fields), where(found, column, **fields), strict=True)
-    return [np.nan if value is None else value for _, value in sorted(pairs, key=lambda p: p[0])]
+    numbers = [(_number(at), _number(value)) for at, value in pairs]
+    kept = [pair for pair in numbers if not (pair[0] < low or pair[0] > high)]
+    kept.sort(key=lambda pair: (np.isnan(pair[0]), pair[0]))
+    return [np.nan if np.isnan(at) else value for at, value in kept]
+
+
+def _number(value: Any) -> float:
+    return np.nan if value is None else float(value)
 
 
 def increases(values: list[float]) -> list[float]:
     """From each value to the next."""
     return [after - before for before, after in pairwise(values)]
-
-
-def within(found: Rows, column: str, low: float, high: float = np.inf, by: str = "R") -> list[Any]:
-    """A column, in the rows in which another lies in [low, high]."""
-    return [v for at, v in zip(found[by], found[column], strict=True) if low <= at <= high]
 
 
 def slope(x: Any, y: Any) -> Estimate:
@@ -56,12 +66,11 @@ def slope(x: Any, y: Any) -> Estimate:
 
 def exponents(found: Rows, column: str, by: str = "R", low: float = 0.0) -> dict[str, Estimate]:
     """Fits of steps against R: the exponent of a power, and the factor of R² in an exponential."""
-    R = [at for at in sorted(found[by]) if at >= low]
-    steps = ordered(found, column, by)[-len(R) :] if R else []
+    R, steps = (ordered(found, name, by, low) for name in (by, column))
     logs = [log(count) if count and count > 0 else np.nan for count in steps]
     return {
-        "power of R": slope([log(at) for at in R], logs),
-        "factor of R^2": slope([at**2 for at in R], logs),
+        "power of R": slope(np.log(R), logs),
+        "factor of R^2": slope(np.square(R), logs),
     }
 
 
@@ -70,7 +79,7 @@ def exponents(found: Rows, column: str, by: str = "R", low: float = 0.0) -> dict
 
 def index(kind: str, method: str, schedule: str = "constant") -> tuple[int, int, int]:
     """Where an arm stands in the arrays."""
-    return KINDS.index(kind), METHODS.index(method), SCHEDULES.index(schedule)  # type: ignore[arg-type]
+    return KINDS.index(kind), METHODS.index(method), SCHEDULES.index(schedule)
 
 
 def ends(
@@ -103,7 +112,7 @@ def misled(results: Results, world: str, times: float = 3.0) -> np.ndarray:
     """[seed]: whether the run with the least fresh loss ends this many times as far away as the nearest."""
     last = results[world].arrays["last"][index("nce", "ngd")]
     chosen = selected(results, world, "nce", "ngd", "constant", "last")
-    return chosen >= times * last.min(axis=0)
+    return chosen >= times * np.min(last, axis=0)
 
 
 def share(truths: Any) -> Estimate:
@@ -121,16 +130,20 @@ def share(truths: Any) -> Estimate:
 # -- images -----------------------------------------------------------------------------------------
 
 
+def of_images(results: Results, kind: str, method: str, what: str = "loss") -> np.ndarray:
+    """[step size, seed] of an array."""
+    return np.asarray(results[IMAGES].arrays[what][KINDS.index(kind), METHODS.index(method)], float)
+
+
 def best_rate(results: Results, kind: str, method: str) -> int:
     """The place of the step size with the least mean training loss; what is not finite is infinite."""
-    losses = np.asarray(results[kind].arrays["loss"][METHODS.index(method)], float)
+    losses = of_images(results, kind, method)
     return int(np.where(np.isfinite(losses), losses, np.inf).mean(axis=1).argmin())
 
 
 def image_losses(results: Results, kind: str, method: str, what: str = "loss") -> np.ndarray:
     """[seed] at the best step size."""
-    place = METHODS.index(method), best_rate(results, kind, method)
-    found = np.asarray(results[kind].arrays[what][place], float)
+    found = of_images(results, kind, method, what)[best_rate(results, kind, method)]
     return np.where(np.isfinite(found), found, np.inf)
 
 

@@ -59,8 +59,8 @@ class Contrast(eqx.Module):
         if kind == "nce":
             world.grid(2)  # which says if there is none
 
-    def _answer(self, what: str, tau: np.ndarray) -> Any:
-        return answers(self, what, tau[None])[0]
+    def _answer(self, what: str, tau: np.ndarray) -> np.ndarray:
+        return np.asarray(answers(self, what, tau[None])[0])
 
     def _check(self, tau: Any) -> np.ndarray:
         return np.asarray(check_reals("tau", tau, (self.world.parameters + 1,)), np.float64)

@@ -1,7 +1,7 @@
 """Descent on the population losses: gradient descent and its variants, compiled, with a record or a count.
 
-path = descend(Contrast(world), ngd(0.1), steps=2000)     # every iterate
-count = steps_to(Contrast(world), gd(0.2), radius=0.5)    # how many steps, and no more
+path = descend(Contrast(world), "ngd", 0.1, steps=2000)      # every iterate
+count = steps_to(Contrast(world), "gd", 0.2, radius=0.5)     # how many steps, and no more
 """
 
 from typing import Any, Literal, NamedTuple
@@ -71,25 +71,34 @@ class Path(NamedTuple):
         return int(np.argmax(near)) if near.any() else None
 
 
+class _Rule(NamedTuple):
+    """A step: of plain and normalised descent, which are one program, `normal` says which is made, and
+    `scaled` whether the gradient that is normalised comes without its factor."""
+
+    rate: Float[Array, ""]
+    normal: Bool[Array, ""]
+    scaled: Bool[Array, ""]
+
+
 def _optimiser(method: Method, rate: Array) -> optax.GradientTransformation:
     if method == "momentum":
         return optax.sgd(rate, momentum=0.9)
     if method == "adam":
         return optax.adam(rate, eps=TINY)
-    if method == "ngd":
-        return optax.chain(optax.stateless(normalised), optax.scale_by_learning_rate(rate))
     return optax.sgd(rate)
 
 
-def _step(method: Method, scaled: bool, rate: Array, moments: Moments, state: Any) -> Any:
+def _step(method: Method, rule: _Rule, moments: Moments, state: Any) -> Any:
     """The change of τ, and the optimiser's next state."""
     if method == "newton":
         direction = moments.newton()
     else:
-        direction = moments.gradient()
-        if not (scaled and method == "ngd"):
-            direction = direction * jnp.exp(moments.log_gradient)
-    return _optimiser(method, rate).update(direction, state)
+        gradient = moments.gradient()
+        direction = gradient * jnp.exp(moments.log_gradient)
+        if method == "gd":
+            unit = normalised(jnp.where(rule.scaled, gradient, direction))
+            direction = jnp.where(rule.normal, unit, direction)
+    return _optimiser(method, rule.rate).update(direction, state)
 
 
 class _State(NamedTuple):
@@ -103,14 +112,13 @@ class _State(NamedTuple):
 def _advance(
     contrast: Contrast,
     method: Method,
-    scaled: bool,
-    rate: Array,
+    rule: _Rule,
     radius: Array,
     state: _State,
     moments: Moments,
 ) -> _State:
     """One step; a step that is not finite is not made."""
-    change, optimiser = _step(method, scaled, rate, moments, state.optimiser)
+    change, optimiser = _step(method, rule, moments, state.optimiser)
     tau = optax.apply_updates(state.tau, change)
     finite = jnp.all(jnp.isfinite(change)) & jnp.all(jnp.isfinite(tau))
     if contrast.kind == "exponential":
@@ -136,25 +144,24 @@ def _begin(contrast: Contrast, method: Method, rate: Array, radius: Array, tau: 
 
 @eqx.filter_jit
 def _count(
-    contrast: Contrast, method: Method, rate: Array, radius: Array, tau: Array, most: Array
+    contrast: Contrast, method: Method, rule: _Rule, radius: Array, tau: Array, most: Array
 ) -> _State:
     def goes_on(state: _State) -> Bool[Array, ""]:
         return (state.status == 0) & (state.done < most)
 
     def body(state: _State) -> _State:
         moments = moments_at(contrast, state.tau)
-        return _advance(contrast, method, True, rate, radius, state, moments)
+        return _advance(contrast, method, rule, radius, state, moments)
 
-    return jax.lax.while_loop(goes_on, body, _begin(contrast, method, rate, radius, tau))
+    return jax.lax.while_loop(goes_on, body, _begin(contrast, method, rule.rate, radius, tau))
 
 
 @eqx.filter_jit
 def _record(
     contrast: Contrast,
     method: Method,
-    scaled: bool,
     rows: int,
-    rate: Array,
+    rule: _Rule,
     tau: Array,
     steps: Array,
 ) -> tuple[_State, Array]:
@@ -168,14 +175,19 @@ def _record(
         norm = jnp.log(jnp.linalg.norm(moments.gradient())) + moments.log_gradient
         row = jnp.append(state.tau, jnp.stack([log_loss_at(contrast, state.tau), norm]))
         table = table.at[state.done].set(row)
-        after = _advance(contrast, method, scaled, rate, never, state, moments)
+        after = _advance(contrast, method, rule, never, state, moments)
         ended = state._replace(status=jnp.asarray(ENDED, state.status.dtype))
         over = state.done >= steps
         return jax.tree.map(lambda a, b: jnp.where(over, a, b), ended, after), table
 
-    begin = _begin(contrast, method, rate, never, tau)
+    begin = _begin(contrast, method, rule.rate, never, tau)
     table = jnp.zeros((rows, tau.size + 2), tau.dtype)
     return jax.lax.while_loop(lambda carry: carry[0].status == 0, body, (begin, table))
+
+
+def _program(method: Method, rate: float, scaled: bool, dtype: Any) -> tuple[Method, _Rule]:
+    flags = (jnp.asarray(flag) for flag in (method == "ngd", scaled))
+    return "gd" if method == "ngd" else method, _Rule(jnp.asarray(rate, dtype), *flags)
 
 
 def _start(name: str, value: Any, given: Any) -> np.ndarray:
@@ -208,8 +220,9 @@ def steps_to(
     """Steps until `|τ - τ*| <= radius`, from the noise or from `start`, at most `most` of them."""
     tau = np.asarray(contrast.world.noise if start is None else start, np.float64)
     with jax.enable_x64(True):
-        numbers = (jnp.asarray(rate), jnp.asarray(radius), jnp.asarray(tau), jnp.asarray(most))
-        state = jax.tree.map(np.asarray, _count(contrast, method, *numbers))
+        program, rule = _program(method, rate, True, jnp.float64)
+        numbers = (rule, jnp.asarray(radius), jnp.asarray(tau), jnp.asarray(most))
+        state = jax.tree.map(np.asarray, _count(contrast, program, *numbers))
     status, done = STATUS[int(state.status)], int(state.done)
     return Steps(done, state.tau, float(state.best), status, _note(status, method, rate, done))
 
@@ -233,8 +246,9 @@ def descend(
     rows = max(2**11, 1 << int(steps).bit_length())  # few sizes, since each is a program
     with jax.enable_x64(precision == "float64"):
         dtype = jnp.float64 if precision == "float64" else jnp.float32
-        eta, begin = jnp.asarray(rate, dtype), jnp.asarray(tau, dtype)
-        found = _record(contrast, method, scaled, rows, eta, begin, jnp.asarray(steps))
+        program, rule = _program(method, rate, scaled, dtype)
+        begin = jnp.asarray(tau, dtype)
+        found = _record(contrast, program, rows, rule, begin, jnp.asarray(steps))
         state, table = jax.tree.map(np.asarray, found)
     status, done = STATUS[int(state.status)], int(state.done)
     table = np.asarray(table[: done + 1], np.float64)

@@ -138,8 +138,12 @@ def _descent(
     name: str, contrast: Contrast, delta: float, gamma: float, bound: float, more: dict
 ) -> Theorem:
     """NGD with step γ, recorded until it is within δ: outside δ every step takes γ² from the squared
-    distance, and there are at most `bound` steps. Slack: the least decrease over γ², less 1."""
-    run = steps_to(contrast, "ngd", gamma, delta, most=MOST_RECORDED - 1)
+    distance, and there are at most `bound` steps. Slack: the least decrease over γ², less 1. A run that has
+    not arrived after `bound` steps refutes it; nothing is known if so many cannot be recorded."""
+    allowed = math.floor(bound) + 1
+    run = steps_to(contrast, "ngd", gamma, delta, most=min(allowed, MOST_RECORDED - 1))
+    decided = run.reached or run.status != "steps" or allowed < MOST_RECORDED
+    share = run.steps / bound if run.reached else math.inf
     path = descend(contrast, "ngd", gamma, steps=run.steps)
     squares = path.distance**2
     outside = path.distance[:-1] >= delta
@@ -148,10 +152,17 @@ def _descent(
         return Theorem.inequality(name, math.nan, cases=0)
     return Theorem.inequality(
         name,
-        float(np.min([falls.min() - 1, 1 - run.steps / bound])),
+        float(np.min([falls.min() - 1, 1 - share])),
         cases=len(falls),
-        conditions=(_ended(run, delta),),
-        details={"kind": contrast.kind, "steps": run.steps, "bound": bound, "share": run.steps / bound,
+        conditions=(
+            Condition(
+                "a run that can be recorded",
+                decided,
+                {"steps": run.steps},
+                "" if decided else f"{run.steps} steps did not lead within {delta:g}",
+            ),
+        ),
+        details={"kind": contrast.kind, "steps": run.steps, "bound": bound, "share": share,
                  "least decrease": float(falls.min()), "gamma": gamma, "delta": delta, **more},
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ The landscape underflows where it is interesting, so both sides of an inequality
 the source gives it, and the slack is that of the quotient: 1 less the share of the bound that is used.
 """
 
+import functools
 import math
 
 import equinox as eqx
@@ -202,6 +203,12 @@ def _along_ring(
     world: GaussianMean, radii: int, angles: int, nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """At the points of the ring the gradient along `u = (τ* - τ)/|τ* - τ|`, and its norm."""
+    return _ring_gradients(float(world.R), radii, angles, nodes)
+
+
+@functools.lru_cache(maxsize=64)
+def _ring_gradients(R: float, radii: int, angles: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    world = GaussianMean(R)
     taus = ring(world, radii, angles)
     away = np.asarray(world.truth) - taus
     gradients = answers(Contrast(world, nodes=nodes), "gradient", taus)

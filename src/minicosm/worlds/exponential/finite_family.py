@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..arrays import (
     AnyArray,
+    Scalar,
     check_count,
     check_key,
     check_kind,
@@ -121,11 +122,11 @@ class FiniteFamily(ExponentialFamily):
     def _at(self, x: Any) -> Int[Array, ""]:
         return jnp.asarray(check_whole_numbers("x", x, 0, self.points - 1, ()))
 
-    def statistics(self, x: Int[AnyArray, ""]) -> Float[Array, " p"]:
+    def statistics(self, x: Scalar) -> Float[Array, " p"]:
         """The row of point x."""
         return jnp.asarray(self.table)[self._at(x)]
 
-    def log_base(self, x: Int[AnyArray, ""]) -> Float[Array, ""]:
+    def log_base(self, x: Scalar) -> Float[Array, ""]:
         """`log base[x]`; -inf where the base is 0."""
         return jnp.asarray(self.log_weights)[self._at(x)]
 

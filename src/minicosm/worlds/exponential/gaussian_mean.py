@@ -38,11 +38,11 @@ class GaussianMean(ExponentialFamily):
         """The distance of the means, with its sign."""
         return self.truth[..., 0]
 
-    def statistics(self, x: Float[AnyArray, ""]) -> Float[Array, " 1"]:
+    def statistics(self, x: float | Float[AnyArray, ""]) -> Float[Array, " 1"]:
         """`T(x) = x`."""
         return jnp.asarray(check_reals("x", x, ()))[None]
 
-    def log_base(self, x: Float[AnyArray, ""]) -> Float[Array, ""]:
+    def log_base(self, x: float | Float[AnyArray, ""]) -> Float[Array, ""]:
         """`-x²/2`."""
         return -(jnp.asarray(check_reals("x", x, ())) ** 2) / 2
 

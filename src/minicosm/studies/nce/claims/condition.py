@@ -194,6 +194,6 @@ def theorem_20(results: Results) -> Outcome:
     lines = zip(R, counts, bounds, strict=True)
     return all_of(
         above("least log of the bound over the steps", logs, 0.0),
-        above("least increase of it, less R²/4", increases(beyond), 0.0),
+        above(r"least increase of it, less $R^2/4$", increases(beyond), 0.0),
         tables=(Table("steps and bounds", ("R", "steps", "log of the bound"), tuple(lines)),),
     )

@@ -3,7 +3,7 @@
 from minicosm.lab import Outcome, Results, all_of, below, holds, rows
 
 from ..figures.landscape import tied_figure
-from ..readings import within
+from ..readings import ordered
 from ..study import STUDY, THESIS
 from ..trials import families, landscape
 
@@ -67,7 +67,11 @@ claim(
 def free_partition(results: Results) -> Outcome:
     found = rows(results, "tied partition, convexity")
     return all_of(
-        below("largest of the least second derivatives, R >= 6", within(found, "least", 6), 0.0),
+        below(
+            r"largest of the least second derivatives, $R \ge 6$",
+            ordered(found, "least", low=6),
+            0.0,
+        ),
         numbers={
             f"R = {R:g}": least
             for R, least in zip(found["R"], found["least"], strict=True)

@@ -16,7 +16,7 @@ from minicosm.lab import (
 )
 
 from ..figures.landscape import map_figure, scaling_figure, segment_figure
-from ..readings import increases, ordered, within
+from ..readings import increases, ordered
 from ..study import STUDY, THESIS
 from ..trials import landscape
 
@@ -44,8 +44,8 @@ def proposition_7(results: Results) -> Outcome:
     found = rows(results, "Proposition 7")
     return all_of(
         holds("Proposition 7")(results),
-        above("least increase of c", increases(ordered(found, "c")), 0.0),
-        at_least("least c, R >= 9", within(found, "c", 9), 0.9),
+        above("least increase of c", increases(ordered(found, "c", low=2)), 0.0),
+        at_least(r"least c, $R \ge 9$", ordered(found, "c", low=9), 0.9),
         at_most("largest c", found["c"], 1.0),
     )
 
@@ -103,7 +103,6 @@ def proposition_8(results: Results) -> Outcome:
     criterion=r"At every $R$ the share of the bound is at most $1 + 10^{-9}$.",
     trials=landscape,
     kind="lemma",
-    figure=scaling_figure,
 )
 def lemma_46(results: Results) -> Outcome:
     shares = ordered(rows(results, "Lemma 46"), "share")
@@ -136,7 +135,7 @@ def lemma_47(results: Results) -> Outcome:
     return all_of(
         holds("Lemma 47")(results),
         above("least increase of c", increases(ordered(found, "c")), 0.0),
-        at_least("least c, R from 10 to 20", within(found, "c", 10, 20), 0.75),
+        at_least("least c, R from 10 to 20", ordered(found, "c", low=10, high=20), 0.75),
     )
 
 
@@ -249,11 +248,11 @@ def claim_6(results: Results) -> Outcome:
 )
 def lemma_49(results: Results) -> Outcome:
     found = rows(results, "Lemma 49")
-    sizes = [(R, size) for R, size in zip(found["R"], found["scaled"], strict=True) if R >= 8]
+    R, sizes = (ordered(found, column, low=8) for column in ("R", "scaled"))
     return all_of(
         holds("Lemma 49")(results),
-        above("least increase", increases([size for _, size in sorted(sizes)]), 0.0),
-        numbers={f"R = {R:g}": size for R, size in sizes},
+        above("least increase", increases(sizes), 0.0),
+        numbers={f"R = {at:g}": size for at, size in zip(R, sizes, strict=True)},
     )
 
 
@@ -282,7 +281,6 @@ claim(
         corrected_by="nce/lemma-49",
     ),
     kind="lemma",
-    figure=scaling_figure,
 )
 
 
@@ -310,7 +308,8 @@ def lemma_50(results: Results) -> Outcome:
     source=f"{THESIS}, Section 4.1.3.2, Figure 4.1 and Equation 4.17",
     statement=(
         r"For $R \ge 10$ the ring $0.1 R \le \lVert\tau - \tau_*\rVert \le 0.2 R$ lies in the region "
-        r"$b \ge \frac R2$, $b(R - b) \le c \le b \min(b, R)$, and the gradient in it is exponentially small."
+        r"$b \ge \frac R2$, $b(R - b) \le c \le b \min\{b, R\}$, and the gradient in it is exponentially "
+        "small."
     ),
     criterion=(
         r"At 5 radii and 181 angles, for every $R \ge 10$: all points are in the region, and "

@@ -14,10 +14,11 @@ from minicosm.lab import (
     worst,
 )
 
+from ..arms import METHODS
 from ..figures.images import images_figure
 from ..readings import NAMES, best_rate, image_losses, log_ratio
 from ..study import STUDY, THESIS
-from ..trials import METHODS, exponential_images, nce_images
+from ..trials import IMAGES, images
 
 claim = STUDY.section(__doc__)
 
@@ -35,7 +36,7 @@ def _faster(kind: str) -> Callable[[Results], Outcome]:
         if not results:
             return Outcome("undecided", {}, remark=WITHOUT)
         losses = {method: image_losses(results, kind, method) for method in METHODS}
-        config = results[kind].config
+        config = results[IMAGES].config
         learned = worst([each.mean() for each in losses.values()]) < START[kind]
         lines = [
             (
@@ -57,10 +58,7 @@ def _faster(kind: str) -> Callable[[Results], Outcome]:
     return check
 
 
-for kind, name, trials in (
-    ("nce", "NCE", nce_images),
-    ("exponential", "eNCE", exponential_images),
-):
+for kind, name in (("nce", "NCE"), ("exponential", "eNCE")):
     claim(
         id=f"nce/figure-4.3-{name.lower()}",
         title=f"On images normalised descent trains {name} faster",
@@ -77,7 +75,7 @@ for kind, name, trials in (
             f"Undecided with fewer than {FEWEST} updates, or if a method does not come below the loss of "
             f"ratio 1."
         ),
-        trials=trials,
+        trials=images,
         check=_faster(kind),
         kind="figure",
         figure=images_figure(kind),

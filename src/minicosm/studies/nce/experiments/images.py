@@ -13,10 +13,11 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import DensityRatio
-from minicosm.training import contrastive_loss, fit_ensemble
+from minicosm.training import fit_ensemble
 
-from ..trials import FIRST, METHODS, Images
-from .rated import Rated, RatedLoss, own_rate
+from ..arms import FIRST, KINDS, METHODS
+from ..trials import Images
+from .rated import Rated, RatedLoss, own_rate, settings
 
 MARGIN = 0.05  # of the logit
 ROWS = 10  # of the history: each is the mean loss of a tenth of the updates
@@ -71,93 +72,94 @@ def prepared(
     return training - training.mean(axis=0), rest - training.mean(axis=0)
 
 
-class ImageContrast(eqx.Module):
-    """The loss of a `DensityRatio` on `batch` images and as much noise from the Gaussian fitted to them."""
+class ImageRatios(eqx.Module):
+    """Log-ratios of a `DensityRatio` on `batch` images and as much noise from the Gaussian fitted to them."""
 
     images: Float[Array, "n height width"]
     root: Float[Array, "d d"]
     """Of the covariance: noise is `root @ normal`."""
-    kind: Any = eqx.field(static=True)
     batch: int = eqx.field(static=True)
-    clip: float = eqx.field(static=True)
 
     def noise(self, key: PRNGKeyArray, count: int) -> Array:
         drawn = jax.random.normal(key, (count, self.root.shape[-1])) @ self.root.T
         return drawn.reshape(count, *self.images.shape[-2:])
 
-    def of(self, model: DensityRatio, images: Array, noise: Array) -> Array:
-        ratios = (jax.vmap(model.log_ratio)(batch) for batch in (images, noise))
-        return contrastive_loss(*ratios, kind=self.kind, clip=self.clip)
+    def of(self, model: DensityRatio, images: Array, noise: Array) -> Any:
+        return tuple(jax.vmap(model.log_ratio)(batch) for batch in (images, noise))
 
-    def __call__(self, model: DensityRatio, key: PRNGKeyArray, step: Any) -> Any:
+    def __call__(self, model: DensityRatio, key: PRNGKeyArray) -> Any:
         chosen, other = jax.random.split(key)
         rows = jax.random.randint(chosen, (self.batch,), 0, self.images.shape[-3])
-        return self.of(model, self.images[rows], self.noise(other, self.batch)), {}
+        return self.of(model, self.images[rows], self.noise(other, self.batch))
 
 
 def run(config: Images, progress: Progress) -> TrialResult:
-    """Arrays are [method, step size, seed]; curves also [tenth of the updates]."""
+    """Arrays are [loss, method, step size, seed]; curves also [tenth of the updates]."""
     images = load_images(config.images)
-    shape = (len(METHODS), len(config.rates), config.seeds)
-    runs = list(product(METHODS, config.rates, range(config.seeds)))
-    root = jax.random.key(FIRST + config.seed)
-    keys = jax.vmap(lambda i: jax.random.fold_in(root, i))(jnp.arange(config.seeds))
-    losses, held = [], []
+    parts = (KINDS, METHODS, ("constant",), config.rates)
+    runs = list(product(*parts))
+    keys = jax.random.split(jax.random.key(FIRST + config.seed), config.seeds)
+    ratios, held = [], []
     for i in range(config.seeds):
         rng = np.random.default_rng([FIRST + config.seed, i])
         training, rest = prepared(images, rng, config.held_out)
         flat = training.reshape(len(training), -1)
         square = np.linalg.cholesky(np.cov(flat.T) + 1e-6 * np.eye(flat.shape[1]))
-        losses.append(
-            ImageContrast(
-                jnp.asarray(training, jnp.float32),
-                jnp.asarray(square, jnp.float32),
-                config.kind,
-                config.batch,
-                config.clip,
-            )
-        )
+        given, root = (jnp.asarray(each, jnp.float32) for each in (training, square))
+        ratios.append(ImageRatios(given, root, config.batch))
         held.append(jnp.asarray(rest, jnp.float32))
-    each = jnp.array([seed for *_, seed in runs])
-    loss = jax.tree.map(lambda *leaves: jnp.stack(leaves)[each], *losses)
-
-    def made(key: PRNGKeyArray) -> DensityRatio:
-        return DensityRatio(
-            jax.random.fold_in(key, 1),
-            *images.shape[1:],
-            config.features,
-            config.hidden,  # type: ignore[arg-type]
-        )
-
-    params = Rated(
-        eqx.filter_vmap(made)(keys[each]),
-        jnp.array([rate for _, rate, _ in runs]),
-        jnp.array([float(method == "ngd") for method, *_ in runs]),
-        jnp.zeros(len(runs)),
-    )
+    exponential, *own = settings(runs, config.seeds)
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *ratios)
+    loss = RatedLoss(stacked, exponential, config.clip)
+    models = _models(keys, images.shape[1:], config.features, config.hidden, len(runs))
     params, history = fit_ensemble(
-        RatedLoss(loss),
-        params,
+        loss,
+        Rated(models, *own),
         own_rate(config.updates),
         config.updates,
-        keys[each],
+        keys,
         chunk=config.updates // ROWS,
-        progress=lambda done, total: progress(done, total, f"{config.kind}, {len(runs)} runs"),
+        progress=lambda done, total: progress(done, total, f"{len(runs)} networks a seed"),
         finite=False,
     )
-    fresh = _held_out(params.model, loss, jnp.stack(held)[each], keys[each])
-    curves = np.moveaxis(history["loss"], 0, -1).reshape(*shape, -1)
+    fresh = np.asarray(_held_out(params.model, loss, jnp.stack(held), keys))
+    shape = (len(KINDS), len(METHODS), len(config.rates), config.seeds)
+    curves = np.transpose(history["losses"], (2, 1, 0)).reshape(*shape, -1)
     return TrialResult(
         {"rates": list(config.rates), "images": len(images), "shape": list(images.shape[1:])},
-        {"loss": curves[..., -1], "held_out": np.asarray(fresh).reshape(shape),
-         "curves": curves.astype(np.float32)},
-    )  # fmt: skip
+        {
+            "loss": curves[..., -1],
+            "held_out": fresh.T.reshape(shape),
+            "curves": curves.astype(np.float32),
+        },
+    )
 
 
 @eqx.filter_jit
-def _held_out(model: Any, loss: ImageContrast, rest: Any, keys: Any) -> Any:
-    def one(model: Any, loss: ImageContrast, rest: Array, key: PRNGKeyArray) -> Array:
-        noise = loss.noise(jax.random.fold_in(key, 2), len(rest))
-        return loss.of(model, rest, noise)
+def _models(
+    keys: Any, shape: tuple[int, ...], features: Any, hidden: int, runs: int
+) -> DensityRatio:
+    """[seed, run] networks; those of one seed start alike."""
+    height, width = shape
 
-    return eqx.filter_vmap(one)(model, loss, rest, keys)
+    def made(key: PRNGKeyArray) -> DensityRatio:
+        model = DensityRatio(jax.random.fold_in(key, 1), height, width, features, hidden)
+        return eqx.filter_vmap(lambda _: model)(jnp.arange(runs))
+
+    return eqx.filter_vmap(made)(keys)
+
+
+@eqx.filter_jit
+def _held_out(model: Any, loss: RatedLoss, rest: Any, keys: Any) -> Any:
+    """[seed, run] losses on images that were held out and on other noise."""
+
+    def seed(models: Any, loss: RatedLoss, rest: Array, key: PRNGKeyArray) -> Array:
+        noise = loss.ratios.noise(jax.random.fold_in(key, 2), len(rest))
+
+        def run(model: Any, exponential: Array) -> Array:
+            data, other = loss.ratios.of(model, rest, noise)
+            return loss.of(data, other, exponential)
+
+        return eqx.filter_vmap(run)(models, loss.exponential)
+
+    return eqx.filter_vmap(seed)(model, loss, rest, keys)

@@ -7,8 +7,9 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure
 
-from ..readings import NAMES, best_rate
-from ..trials import METHODS
+from ..arms import METHODS
+from ..readings import NAMES, best_rate, of_images
+from ..trials import IMAGES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,18 +21,15 @@ def images_figure(kind: str) -> Callable[[Results], "Figure"]:
     def draw(results: Results) -> "Figure":
         fig = figure(7.4, 3.3)
         left, right = fig.subplots(1, 2)
-        if kind not in results:
-            left.text(0.5, 0.5, "no images", ha="center", transform=left.transAxes)
-            return fig
-        found, config = results[kind].arrays, results[kind].config
+        config = results[IMAGES].config
         tenths = (np.arange(10) + 0.5) * config.updates / 10
         for method, colour, mark in zip(METHODS, (PALETTE[1], PALETTE[2]), "os", strict=True):
-            place = METHODS.index(method)
             best = best_rate(results, kind, method)
             name = f"{NAMES[method]}, step size {config.rates[best]:g}"
-            for i, curve in enumerate(found["curves"][place, best]):
+            for i, curve in enumerate(of_images(results, kind, method, "curves")[best]):
                 left.semilogy(tenths, curve, color=colour, lw=1.2, label=name if not i else None)
-            finite = np.where(np.isfinite(found["loss"][place]), found["loss"][place], np.nan)
+            losses = of_images(results, kind, method)
+            finite = np.where(np.isfinite(losses), losses, np.nan)
             for i in range(finite.shape[1]):
                 right.loglog(config.rates, finite[:, i], mark, ms=4, color=colour,
                              label=NAMES[method] if not i else None)  # fmt: skip

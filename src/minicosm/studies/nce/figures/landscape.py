@@ -35,8 +35,8 @@ def map_figure(results: Results) -> "Figure":
         ax.plot(
             *(truth[:, None] + radius * np.stack([np.cos(angle), np.sin(angle)])), color="w", lw=1.4
         )
-    ax.plot(*found["map_ngd"].T, color=PALETTE[2], lw=1.8, label="NGD, 1000 steps of 0.1")
-    ax.plot(*found["map_gd"].T, color=PALETTE[1], lw=2.2, label="GD, 10 000 standard steps")
+    ax.plot(*found["map_ngd"].T, color=PALETTE[2], lw=1.8, label="NGD, 2000 steps of 0.1")
+    ax.plot(*found["map_gd"].T, color=PALETTE[1], lw=2.2, label="GD, 2000 standard steps")
     ax.plot(*truth, "*", ms=11, color="w", mec="k", mew=0.6, label="data, $\\tau_*$")
     ax.plot(0, LOG_ROOT, "o", ms=6, color="w", mec="k", mew=0.6, label="noise, $\\tau_q$")
     ax.grid(False)
@@ -70,7 +70,10 @@ def segment_figure(results: Results) -> "Figure":
     for ax, title in zip(axes, titles, strict=True):
         ax.set_title(title, fontsize=10)
         ax.yaxis.set_major_formatter(_power)
-    axes[0].legend(fontsize=8, title="solid NCE, dashed eNCE", title_fontsize=8)
+    axes[1].legend(
+        *axes[0].get_legend_handles_labels(), loc="lower left", fontsize=8, title_fontsize=8,
+        title="solid NCE, dashed eNCE",
+    )  # fmt: skip
     axes[1].set_xlabel("from the noise (0) to the data (1)")
     return fig
 
@@ -133,8 +136,8 @@ def condition_figure(results: Results) -> "Figure":
     ):
         ax.loglog(R, ordered(found, name), mark, ms=5, color=colour, label=label)
         ax.loglog(R, asymptote, "--", lw=1, color=colour)
-    ax.text(R[-1], R[-1] ** 6 / 158 * 1.6, "$R^6/16\\pi^2$", ha="right", color=PALETTE[1])
-    ax.text(R[-1], R[-1] ** 4 / 16 / 3.2, "$R^4/16$", ha="right", color=PALETTE[0])
+    ax.text(8, 8**6 / 158 * 5, "$R^6/16\\pi^2$", ha="right", color=PALETTE[1])
+    ax.text(12, 12**4 / 16 / 6, "$R^4/16$", ha="left", color=PALETTE[0])
     ax.set(xlabel="R", ylabel="condition number at the optimum", ylim=(1, None))
     ax.set_xticks([at for at in (1, 2, 5, 10, 20) if at <= R[-1]], minor=False)
     ax.set_xticklabels([f"{at}" for at in (1, 2, 5, 10, 20) if at <= R[-1]])

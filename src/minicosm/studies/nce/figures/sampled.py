@@ -19,6 +19,9 @@ ARMS = (
 )
 
 
+_STEPS = {"constant": "constant step", "decay": "step falls to 0"}
+
+
 def _name(arm: tuple[str, str]) -> str:
     return ", ".join(NAMES[part] for part in arm)
 
@@ -55,7 +58,7 @@ def selected_figure(results: Results) -> "Figure":
                 curves = results[world].arrays["chosen_curves"][index(*arm, schedule)]
                 _band(ax, curves, colour, _name(arm))
             ax.set_ylim(0, None)
-            ax.set_title(f"{world}, {schedule} step", fontsize=10)
+            ax.set_title(f"{world}, {_STEPS[schedule]}", fontsize=10)
         row[0].set_ylabel("least distance so far")
     for ax in grid[-1]:
         ax.set_xlabel("updates")
@@ -72,20 +75,26 @@ def _band(ax: Any, curves: np.ndarray, colour: str, label: str) -> None:
 
 def fresh_figure(results: Results) -> "Figure":
     """Distance at the end against the loss on fresh samples, a point for every run."""
-    (world,) = results
     at = index("nce", "ngd")
-    last, fresh = (results[world].arrays[name][at] for name in ("last", "fresh"))
+    last, fresh = (
+        np.concatenate([result.arrays[name][at] for result in results.values()], axis=1)
+        for name in ("last", "fresh")
+    )
+    chosen = [
+        np.concatenate(
+            [selected(results, world, "nce", "ngd", "constant", name) for world in results]
+        )
+        for name in ("fresh", "last")
+    ]
+    rates = results[next(iter(results))].config.rates
     fig = figure(5.8, 3.6)
     ax = fig.subplots()
     floor = 1e-320
-    for rate, x, y, colour in zip(results[world].config.rates, fresh, last, PALETTE, strict=False):
+    for rate, x, y, colour in zip(rates, fresh, last, PALETTE, strict=False):
         ax.loglog(np.maximum(x, floor), y, "o", ms=5, color=colour, alpha=0.8, label=f"{rate:g}")
-    chosen = (
-        selected(results, world, "nce", "ngd", "constant", name) for name in ("fresh", "last")
-    )
     ax.loglog(*(np.maximum(values, floor) for values in chosen), "o", ms=10, mfc="none", mec="0.3",
               mew=1, label="chosen")  # fmt: skip
-    count = int(np.sum(misled(results, world)))
+    count = int(sum(misled(results, world).sum() for world in results))
     ax.set(xlabel="NCE loss on fresh samples", ylabel="distance to the truth at the end",
            title=f"misled in {count} of {last.shape[1]} seeds")  # fmt: skip
     ax.legend(

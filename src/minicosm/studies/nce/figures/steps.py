@@ -43,8 +43,8 @@ def steps_figure(results: Results) -> "Figure":
                 label=label,
             )
     R = np.array(ordered(slow, "R"), float)
-    ax.semilogy(R, np.exp(R**2 / 8), lw=1, ls=(0, (1, 3)), color="0.4")
-    ax.text(R[-1] + 0.1, np.exp(R[-1] ** 2 / 8), "$e^{R^2/8}$", va="center", color="0.4")
+    ax.semilogy(R, np.exp(R**2 / 8), lw=1, color="0.6")
+    ax.text(R[-1] + 0.1, np.exp(R[-1] ** 2 / 8), "$e^{R^2/8}$", va="center", color="0.5")
     ax.set(xlabel="R, distance of the means", ylabel="steps until the target")
     ax.set_xticks(range(1, 9))
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -58,11 +58,16 @@ def sweep_figure(results: Results) -> "Figure":
     axes = fig.subplots(1, 2, sharey=True)
     for ax, kind in zip(axes, ("nce", "exponential"), strict=True):
         for method, colour in (("gd", PALETTE[1]), ("ngd", PALETTE[2])):
-            for precision, style, size in (("float64", "o-", 6), ("float32", "x--", 5)):
+            for precision, style, size, ink in (
+                ("float64", "o-", 6, colour),
+                ("float32", "x", 5, "0.1"),
+            ):
                 at = {"kind": kind, "method": method, "precision": precision}
+                both = "float32" if method == "gd" else None
+                label = f"{NAMES[method]}, float64" if precision == "float64" else both
                 ax.loglog(
                     where(found, "rate", **at), where(found, "best", **at), style, ms=size,
-                    lw=1.3, color=colour, label=f"{NAMES[method]}, {precision}",
+                    lw=1.3, color=ink, label=label,
                 )  # fmt: skip
         ax.axhline(0.1, ls=":", lw=1, color="0.5")
         ax.set(xlabel="step size", title=NAMES[kind])

@@ -11,10 +11,10 @@ from minicosm.theory.nce import Contrast
 from minicosm.theory.nce.descent_theorems import COUNTED
 from minicosm.worlds import ExponentialFamily, FiniteFamily, GaussianMean
 
-from ..trials import FIRST, Families
+from ..arms import FIRST, KINDS
+from ..trials import Families
 from .landscape import random_taus
 
-KINDS = ("nce", "exponential")
 SMALL_RATIO = (
     12.0  # λ_max/λ_min up to which Theorem 21 is run on a family: its steps grow as the cube
 )
@@ -24,9 +24,9 @@ def run(config: Families, progress: Progress) -> TrialResult:
     ledger = Ledger()
     for i in range(config.families):
         progress(i, config.families, "families")
-        rng = np.random.default_rng([config.seed, i])
+        rng = np.random.default_rng([FIRST + config.seed, i])
         world = random_family(config, i, rng)
-        taus = world.truth + rng.normal(size=(config.taus, world.truth.size))
+        taus = np.asarray(world.truth) + rng.normal(size=(config.taus, world.truth.size))
         for kind in KINDS:
             contrast = Contrast(world, kind)
             ledger.add(theory.lemma_44(contrast, taus), kind=kind)
@@ -77,7 +77,7 @@ def _balls(ledger: Ledger, world: FiniteFamily, rng: np.random.Generator) -> Non
 
 def _dependent(ledger: Ledger, config: Families) -> None:
     """A statistic that is there twice, and one that is an affine function of another."""
-    rng = np.random.default_rng([config.seed, config.families])
+    rng = np.random.default_rng([FIRST + config.seed, config.families])
     for i in range(max(3, config.families // 20)):
         column = rng.normal(size=(config.points, 1))
         twice = np.hstack([column, (1.0 if i % 2 else -0.5) * column + (i % 3)])
@@ -91,7 +91,7 @@ def _gaussians(ledger: Ledger, config: Families) -> None:
     """The same on two Gaussians."""
     for R in config.gaussians:
         world = GaussianMean(R)
-        rng = np.random.default_rng([config.seed, config.families, round(10 * R)])
+        rng = np.random.default_rng([FIRST + config.seed, config.families, round(10 * R)])
         near, far = rng.normal(size=(2, 1000, 2)) / R
         taus = random_taus(rng, world, 128)
         for kind in KINDS:

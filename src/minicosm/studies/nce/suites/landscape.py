@@ -10,6 +10,7 @@ from minicosm.theory.nce import Contrast
 from minicosm.theory.nce.contrast import answers
 from minicosm.worlds import GaussianMean
 
+from ..arms import FIRST, KINDS
 from ..trials import Gaussians
 
 DELTAS = (0.5, 0.9)  # beside 1/(2R) and 1/R, in Proposition 8
@@ -23,19 +24,19 @@ def run(config: Gaussians, progress: Progress) -> TrialResult:
     for i, R in enumerate(config.distances):
         progress(i, len(config.distances), f"R = {R:g}")
         world = GaussianMean(R)
-        rng = np.random.default_rng([config.seed, i])
+        rng = np.random.default_rng([FIRST + config.seed, i])
         for statement in (theory.proposition_7, theory.proposition_7_as_printed, theory.lemma_46):
             ledger.add(statement(world, nodes=nodes))
         ledger.add(theory.lemma_47(world, nodes=nodes))
         for statement in (theory.lemma_48, theory.lemma_48_as_printed):
             ledger.add(statement(world, nodes=nodes))
-        for statement in (
+        for in_ring in (
             theory.lemma_49,
             theory.lemma_49_as_printed,
             theory.figure_4_1,
             theory.theorem_18_inequality,
         ):
-            ledger.add(statement(world, nodes=nodes))
+            ledger.add(in_ring(world, nodes=nodes))
         taus = random_taus(rng, world, config.taus)
         ledger.add(theory.claim_6(world, taus, nodes=nodes))
         if R >= 5:
@@ -81,7 +82,7 @@ def _along_least(ledger: Ledger, world: GaussianMean, config: Gaussians) -> None
 def _optimum(ledger: Ledger, world: GaussianMean, nodes: int) -> None:
     """Condition numbers of both losses at the optimum, with their asymptotes."""
     R = float(world.R)
-    nce, exponential = (Contrast(world, kind, nodes).optimum() for kind in ("nce", "exponential"))
+    nce, exponential = (Contrast(world, kind, nodes).optimum() for kind in KINDS)
     ledger.measure(
         "condition numbers",
         R=R,
@@ -100,8 +101,8 @@ def _map(ledger: Ledger, nodes: int) -> None:
     taus = np.stack(np.meshgrid(b, c, indexing="ij"), axis=-1).reshape(-1, 2)
     gradient = np.linalg.norm(answers(contrast, "gradient", taus), axis=1).reshape(SIDE, SIDE)
     standard = 8 / (MAP**2 + 2)
-    slow = theory.descend(contrast, "gd", standard, steps=10_000).tau
-    fast = theory.descend(contrast, "ngd", 0.1, steps=1000).tau
+    slow = theory.descend(contrast, "gd", standard, steps=2000).tau
+    fast = theory.descend(contrast, "ngd", 0.1, steps=2000).tau
     kept = np.unique(np.geomspace(1, len(slow), 80).astype(int) - 1)
     ledger.picture(
         map_b=b,
@@ -117,9 +118,10 @@ def _segments(ledger: Ledger, config: Gaussians) -> None:
     for R in (4.0, 8.0, 12.0):
         world = GaussianMean(R)
         share = np.linspace(0, 1, 129)
-        taus = world.noise + share[:, None] * (world.truth - world.noise)
+        noise, truth = np.asarray(world.noise), np.asarray(world.truth)
+        taus = noise + share[:, None] * (truth - noise)
         columns = {}
-        for kind in ("nce", "exponential"):
+        for kind in KINDS:
             contrast = Contrast(world, kind, config.nodes)
             gradient = answers(contrast, "scaled gradient", taus)
             with np.errstate(divide="ignore"):

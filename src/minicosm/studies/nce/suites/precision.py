@@ -1,5 +1,7 @@
 """Step sizes and precision: where normalised descent survives what plain gradients do not."""
 
+from typing import Literal
+
 import numpy as np
 
 from minicosm.lab import Ledger, Progress, TrialResult
@@ -7,13 +9,14 @@ from minicosm.theory import nce as theory
 from minicosm.theory.nce import Contrast
 from minicosm.worlds import GaussianMean
 
-from ..trials import METHODS, Precision
+from ..arms import KINDS, METHODS, Kind
+from ..trials import Precision
 
-KINDS = ("nce", "exponential")
-PRECISIONS = ("float64", "float32")
+PRECISIONS: tuple[Literal["float64", "float32"], ...] = ("float64", "float32")
 NODES = 2401  # the poles of the integrand are π/R from the line
-POINTS = 100  # of a path at which directions are compared
-STEP = 0.05  # of the runs whose precisions are compared: 2000 steps end before the data
+POINTS = 50  # of a path at which directions are compared
+STEPS = 2000  # of the runs whose precisions are compared
+LONG = 0.05  # a step with which they come half of the way; beside 0.1/R, the study's step of NGD
 
 
 def run(config: Precision, progress: Progress) -> TrialResult:
@@ -44,17 +47,25 @@ def run(config: Precision, progress: Progress) -> TrialResult:
     return ledger.result()
 
 
-def _apart(ledger: Ledger, config: Precision, kind: str) -> None:
-    """How far the directions of float32 are from those of float64 at the same points of a path, and how far
-    NGD in float32 strays from float64, in the distance of data and noise."""
+def _apart(ledger: Ledger, config: Precision, kind: Kind) -> None:
+    """How far NGD in float32 strays from float64, by two step sizes, and how far its directions are from
+    those of float64 at the same points of the longer path."""
     contrast = Contrast(GaussianMean(config.far), kind, NODES)
-    double, single = (
-        theory.descend(contrast, "ngd", STEP, steps=2000, precision=precision).tau
-        for precision in PRECISIONS
-    )
-    whole = np.linalg.norm(contrast.world.truth - contrast.world.noise)
-    rows = min(len(double), len(single))
-    apart = np.linalg.norm(double[:rows] - single[:rows], axis=1) / whole
+    for step in (0.1 / config.far, LONG):
+        double, single = (
+            theory.descend(contrast, "ngd", step, steps=STEPS, precision=precision).tau
+            for precision in PRECISIONS
+        )
+        rows = min(len(double), len(single))
+        ledger.measure(
+            "float32, paths",
+            kind=kind,
+            R=config.far,
+            step=step,
+            steps=rows - 1,
+            apart=float(np.linalg.norm(double[:rows] - single[:rows], axis=1).max()),
+            travelled=float(np.linalg.norm(double[-1] - double[0])),
+        )
     turned = []
     for tau in double[:: max(1, len(double) // POINTS)]:
         one, other = (
@@ -63,18 +74,15 @@ def _apart(ledger: Ledger, config: Precision, kind: str) -> None:
         )
         turned.append(float(np.linalg.norm(one - other)))
     ledger.measure(
-        "float32",
+        "float32, directions",
         kind=kind,
         R=config.far,
         turned=float(np.max(turned)),
         points=len(turned),
-        steps=rows - 1,
-        apart=float(apart.max()),
-        travelled=float(np.linalg.norm(double[-1] - double[0]) / whole),
     )
 
 
-def _dead(ledger: Ledger, config: Precision, kind: str) -> None:
+def _dead(ledger: Ledger, config: Precision, kind: Kind) -> None:
     """Steps of NGD from points at distance 1/R of τ*, in float32: with plain gradients, and without their
     common factor."""
     world = GaussianMean(config.beyond)

@@ -8,9 +8,8 @@ from minicosm.theory.nce import Contrast
 from minicosm.theory.nce.descent_theorems import COUNTED
 from minicosm.worlds import GaussianMean
 
+from ..arms import KINDS
 from ..trials import StepCounts
-
-KINDS = ("nce", "exponential")
 
 
 def run(config: StepCounts, progress: Progress) -> TrialResult:
