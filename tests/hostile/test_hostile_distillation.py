@@ -160,7 +160,7 @@ TRAINING = [
     Call(window, n=count(3, allows=BIG), at=whole(1, allows=("0",)), length=count(4)),
     Call(reliance, model=thing(Uniform()), tokens=tokens([0, 1, 2, 2], allows=(
         "entry 10**6", "tokens far outside"), names="at"), at=whole(1, allows=()),
-         sizes=thing([2, 3]), visible=thing(np.ones(4, bool), allows="None")),
+         sizes=thing([2, 3]), visible=array(np.ones(4, bool), allows="None")),
     Call(SignVectors, world=thing(PARITY), batch=count(2)),
     Call(TASK.draw, key=key()),
     Call(TASK.logits, model=thing(mlp(0), allows="a function"), batch=thing(BATCH)),

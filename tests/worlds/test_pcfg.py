@@ -137,7 +137,7 @@ def test_posteriors_of_nodes_are_those_of_all_derivations():
             np.testing.assert_allclose(found.ends, ends, atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [1, 3])
 def test_ngrams_are_expected_counts(sentences, n):
     wanted = np.zeros((3,) * n)
     for tokens, p in sentences:
@@ -171,6 +171,7 @@ def test_samples_follow_the_law_and_their_trees_derive_them(sentences):
         assert (tuple(np.asarray(drawn.tokens[i, :n]).tolist()), tuple(sorted(spans))) in trees
 
 
+@pytest.mark.long
 def test_samples_of_one_length_follow_the_conditional_law(sentences):
     keys = jax.random.split(jax.random.key(1), 3000)
     drawn = np.asarray(jax.jit(jax.vmap(lambda k: AMBIGUOUS.sample(k, 4).tokens))(keys))
@@ -205,6 +206,7 @@ def test_the_sub_grammar_of_the_laptop_has_its_stated_sizes():
     assert world.entropy == pytest.approx(np.log(8192))
 
 
+@pytest.mark.long
 def test_nltk_finds_the_same_probabilities():
     nltk = pytest.importorskip("nltk")
     lines = []

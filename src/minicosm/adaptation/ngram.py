@@ -13,15 +13,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from minicosm.worlds.arrays import AnyArray, check_count, check_whole_numbers
+from minicosm.models.checks import check_mask
+from minicosm.worlds.arrays import AnyArray, check_count, check_length, check_whole_numbers
 
 from .checks import brief, check_answers
 
 
 def window(n: int, at: Int[AnyArray, ""] | int, length: int) -> Bool[Array, " length"]:
     """Which positions are in the n-gram window around one; it includes the position."""
-    size = check_count("n", n)
-    room = check_count("length", length)
+    room = check_length(length)
+    size = min(check_count("n", n), 2 * room)  # a wider one is the whole sequence too
     place = jnp.asarray(check_whole_numbers("at", at, 0, room - 1, ()))
     where = jnp.arange(room)
     return (where >= place - size // 2) & (where <= place + (size - 1) // 2)
@@ -43,10 +44,13 @@ def reliance(
     length = rows.shape[0]
     if not length:
         raise ValueError("tokens are empty; there must be at least one")
-    windows = [window(n, at, length) for n in sizes]
+    counts = [check_count(f"sizes[{i}]", n) for i, n in enumerate(sizes)]
+    windows = [window(n, at, length) for n in counts]
     others = jnp.arange(length) != at
     seen = [others, *(~near for near in windows), *(near & others for near in windows)]
-    options = {} if visible is None else {"visible": visible}
+    options = {}
+    if visible is not None:
+        options["visible"] = check_mask("visible", visible, (length,), "tokens")
     place = jnp.reshape(jnp.asarray(at), 1)
 
     def law(observed: Bool[Array, " T"]) -> Float[Array, " V"]:
