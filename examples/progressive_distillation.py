@@ -4,7 +4,15 @@ import equinox as eqx
 import jax
 import optax
 
-from minicosm.training import Distilled, SignVectors, Trajectory, fit, keeping, labels_only, two_shot
+from minicosm.training import (
+    Distilled,
+    SignVectors,
+    Trajectory,
+    fit,
+    keeping,
+    labels_only,
+    two_shot,
+)
 from minicosm.worlds import SparseParity
 
 world = SparseParity(d=20, k=3)

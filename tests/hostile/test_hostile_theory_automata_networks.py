@@ -38,7 +38,7 @@ inputs = tokens(STRINGS, names="inputs")
 paths = tokens(PATHS, names="inputs")
 points, values = array(POINTS, allows=ANY), array(VALUES, allows=ANY)
 plane = array(PLANE, allows=ANY)
-shifts = array(SHIFTS, allows=("entry -1", "one entry less"))
+shifts = array(SHIFTS, allows=("entry -1", "one entry less", "tokens below zero"))
 
 
 def hard(layer):

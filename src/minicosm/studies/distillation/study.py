@@ -23,9 +23,9 @@ STUDY = Study(
         "distillation/before-labels",
         "distillation/one-checkpoint",
         "distillation/low-degree-spike",
+        "distillation/student-gradient",
+        "distillation/unequal-coefficients",
         "distillation/theorem-23-batch",
-        "distillation/two-checkpoints",
-        "distillation/reliance-rises-and-falls",
     ),
     misprints=(
         r"Claim 7: the minus belongs to the gradient of the loss $\ell$; it is printed in front of "

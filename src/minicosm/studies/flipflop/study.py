@@ -23,8 +23,8 @@ STUDY = Study(
         "flipflop/lstm",
         "flipflop/mixture",
         "flipflop/proposition-3",
+        "flipflop/proposition-4",
         "flipflop/proposition-5-exact",
-        "flipflop/simulation-drift",
     ),
     misprints=(
         r"Section 3.5.2: more than $3 \times 10^5$ sequences are sampled; predictions (reads) are meant, as "
