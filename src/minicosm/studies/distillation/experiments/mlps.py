@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import gcd
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,8 @@ from minicosm.training import (
 BASE = 4_202_031
 """Keys are folded into this one: no other run of the sheet's recipe has drawn them."""
 
+TOGETHER = 500
+"""Inputs, at most, of which the teachers of all students are asked at once, so that memory suffices."""
 FEWEST = 3
 """Checkpoints that every student has room for, so that few programs are compiled."""
 
@@ -206,7 +209,8 @@ def _loss(
         models = arm.edit(seed, models)
     numbered = curriculum.among(used, slots + 1)
     tau = np.asarray(arm.temperature, np.float32)
-    return Distilled(SignVectors(world), numbered, models, tau, block=block)
+    together = gcd(block, TOGETHER)
+    return Distilled(SignVectors(world), numbered, models, tau, block=together)
 
 
 def same(curriculum: Curriculum, seeds: int) -> list[Curriculum]:

@@ -7,6 +7,7 @@ end; `accuracy`, top-1 of every student by horizon and arm; `teacher_accuracy`. 
 """
 
 from functools import cache
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ from ..trials import PLACES, Sentences
 from .mlps import copies, key_of
 
 GRAMS = (2, 3, 4, 5)
+TOGETHER = 5
+"""Batches, at most, of which all teachers are asked at once, so that memory suffices."""
 SLOTS = 4
 """Checkpoints that every student has room for."""
 
@@ -146,7 +149,9 @@ def _teachers(
     start, data = jax.random.split(key_of(config.seed, "teachers", "sentences"))
     models = fresh(config, world, config.teacher_heads, jax.random.split(start, config.teachers))
     task = MaskedSentences(world, batch=config.batch, rate=config.mask)
-    loss = copies(Distilled(task, labels_only(), block=config.chunk), config.teachers)
+    loss = copies(
+        Distilled(task, labels_only(), block=gcd(config.chunk, TOGETHER)), config.teachers
+    )
 
     def watch(params: Any, done: int) -> dict[str, Any]:
         scores, reliance = probe.scores(params), probe.reliance(params)
@@ -187,7 +192,7 @@ def _students(
     start, data = jax.random.split(key_of(config.seed, "students", "sentences"))
     task = MaskedSentences(world, batch=config.batch, rate=config.mask)
     losses = [
-        _loss(task, trajectory.member(i % config.teachers), arm, config.chunk)
+        _loss(task, trajectory.member(i % config.teachers), arm, gcd(config.chunk, TOGETHER))
         for arm in arms.values()
         for i in range(config.pairs)
     ]
