@@ -17,6 +17,8 @@ SHOWN = {
     "ising_block_dynamics": "blocks of 5: Poincaré constant   1.00, 1 steps",
     "dyck_transformer": "Theorem 2.2.1, sufficiency holds",
     "shortcuts_to_automata": "Theorem 11 does not apply: A_5 (order 60) is perfect",
+    "flip_flop_memory": "T 68: 1 of 1 read wrong",
+    "progressive_distillation": "student of one checkpoint: 90% after",
     "contrastive_kernel": "q = N(6, 1): 344.1 times maximum likelihood",
     "twin_worlds": "Gaussian emissions, x1,x3|x2: 2 world(s)",
     "topics_in_one_layer": "Recovery(share=1.0, rand=1.0)",

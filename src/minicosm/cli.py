@@ -247,6 +247,7 @@ EXAMPLES = {
     "sample ising": "minicosm sample ising --spins 8 --coupling 0.3 --out spins.npz",
     "sample fertility": "minicosm sample fertility --swap 0.2 --out pairs.jsonl",
     "sample automaton": "minicosm sample automaton --family dihedral --size 4 --out car.parquet",
+    "sample flip-flop": "minicosm sample flip-flop --length 128 --p-ignore 0.8 --out flips.parquet",
     "sample memory-hmm": "minicosm sample memory-hmm --hidden 4 --memory 3 --cells 2 "
     "--out corpus.jsonl",
 }

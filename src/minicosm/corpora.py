@@ -63,7 +63,7 @@ class Corpus(ABC):
         if not hasattr(world, question):
             raise LabError(f"laws is {self.laws}; a {self.kind} world has no `{question}`.")
         settings = {name: value for name, value in asdict(self).items() if name != "out"}
-        told = isinstance(self, RandomHMM | SampleAutomaton)
+        told = isinstance(self, RandomHMM | SampleAutomaton | SampleFlipFlop)
         parameters: Any = world.parameters() if told else {}
         metadata = {
             "world": self.kind,
@@ -238,6 +238,29 @@ class SampleAutomaton(Corpus):
         return getattr(automata, self.family)(self.size)
 
 
+@dataclass(kw_only=True)
+class SampleFlipFlop(Corpus):
+    """Sample the flip-flop language into a file: `tokens`, `memory` and `reads`.
+
+    Tokens 0, 1, 2 are w, r, i, then come the symbols. For each pair, `memory` is the token that a read there
+    has to say, and `reads` whether it is one: the exact targets of the clean mode.
+    """
+
+    length: Annotated[int, arg(help="Tokens per string, an even number from 4 on.")] = 512
+    p_ignore: Annotated[float, arg(help="Probability of i; writes and reads share the rest.")] = 0.8
+    symbols: Annotated[int, arg(help="Number of symbols that can be remembered.")] = 2
+    select: Annotated[
+        Literal["last", "first"], arg(help="Whether reads say the last or the first write.")
+    ] = "last"
+
+    def make(self, key: Any) -> Any:
+        from minicosm.worlds import FlipFlop
+
+        return FlipFlop(
+            self.length, p_ignore=self.p_ignore, symbols=self.symbols, select=self.select
+        )
+
+
 KINDS: dict[type, str] = {
     SampleHMM: "hmm",
     SampleMemoryHMM: "memory-hmm",
@@ -246,6 +269,7 @@ KINDS: dict[type, str] = {
     SampleIsing: "ising",
     SampleFertility: "fertility",
     SampleAutomaton: "automaton",
+    SampleFlipFlop: "flip-flop",
 }
 
 
@@ -261,6 +285,7 @@ class Sample:
         | Annotated[SampleIsing, subcommand("ising", prefix_name=False)]
         | Annotated[SampleFertility, subcommand("fertility", prefix_name=False)]
         | Annotated[SampleAutomaton, subcommand("automaton", prefix_name=False)]
+        | Annotated[SampleFlipFlop, subcommand("flip-flop", prefix_name=False)]
     )
 
     def run(self) -> int:

@@ -14,7 +14,8 @@ PACKAGES = (
     "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata",
     "worlds.diffusions", "training.trajectory_contrast", "theory.contrastive",
-    "theory.nce", "theory.identifiability", "theory.topics", "lab",
+    "theory.nce", "theory.identifiability", "theory.topics", "theory.flip_flop", "theory.distillation",
+    "worlds.flip_flop", "lab",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from minicosm.models import (
     Placement,
     recency_slopes,
 )
-from minicosm.training import Labelled, LabelObjective
+from minicosm.training import AttentionPenalty, Labelled, LabelObjective
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -59,7 +59,8 @@ CALLS = [
     Call(LabelObjective, world=thing(Zeros()), placement=thing(Placement(np.ones(2)), allows="None"),
          shift=array(2, allows=("None", "0", "one axis more", "one entry less", "entry 10**6",
                                 "array of four axes", "[]", "[[]]", "tokens far outside")),
-         length=count(4), batch=count(2), at=thing((0, 1), allows="None"), mean=thing("strings")),
+         length=count(4), batch=count(2), at=thing((0, 1), allows="None"), mean=thing("strings"),
+         penalty=thing(AttentionPenalty(0.1), allows="None")),
 ]  # fmt: skip
 
 

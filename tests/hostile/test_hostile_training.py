@@ -131,6 +131,9 @@ TRANSFORMER_FIELDS = fields(
     dropout=probability(0.1),
     epsilon=positive(0.1, allows="0"),
     init_std=positive(0.1, allows="0"),
+    embedding_std=positive(0.1, allows=("0", NONE)),
+    position_std=positive(0.1, allows=("0", NONE)),
+    embedding_dropout=probability(0.1, allows=NONE),
 )
 TRANSLATOR_FIELDS = fields(
     TranslatorConfig,
@@ -393,6 +396,11 @@ def test_every_public_function_is_in_the_table():
     elsewhere |= {"LSTM", "LSTMConfig", "Placement", "recency_slopes", "LabelObjective"}
     elsewhere |= {"Labelled", "LabelledWorld", "BagAttention", "Arm", "ARMS", "BagLoss", "Bags"}
     elsewhere |= {"draw_bags", "mean_losses", "stack_arms", "stack_bags"}
+    elsewhere |= {"COLD", "LABELS", "Curriculum", "Distilled", "SignVectors", "Task", "Trajectory"}
+    elsewhere |= {"Transition", "equal_split", "kappa_split", "keeping", "labels_only", "one_shot"}
+    elsewhere |= {"progressive", "soft_targets", "stacked", "steps_to", "transition", "two_shot"}
+    elsewhere |= {"MaskedBatch", "MaskedSentences"}
+    elsewhere |= {"AttentionPenalty"}
     made = {"CausalLM", "Generator", "MaskedLM", "Verifier", "Memory", "TransformerTrace"}
     made |= {"Fitted", "History", "Loss", "Stopped", "Diverged"}
     known = {call.function for call in CALLS if not hasattr(call.function, "__self__")}

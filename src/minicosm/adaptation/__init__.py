@@ -7,6 +7,7 @@ short way; losses, starts and rates are what they are made of, for `training.fit
 from .estimators import HeadTuning, PromptTuning, Tuned
 from .heads import AttentionHead, LinearHead, accuracy
 from .logistic import logistic_regression
+from .ngram import reliance, window
 from .prompt import Classifier, SoftPrompt
 from .tuning import (
     FineTuningLoss,
@@ -42,5 +43,7 @@ __all__ = [
     "fresh_rows",
     "logistic_regression",
     "prompt_rates",
+    "reliance",
     "slot_messages",
+    "window",
 ]

@@ -61,7 +61,11 @@ class TransformerConfig:
     How it is trained and run:
         dropout: rate on the embeddings, the attention weights and every sublayer's output, where a
             method is given a key.
+        embedding_dropout: rate on the embeddings alone; default: `dropout`.
         init_std: weights and embeddings start as N(0, init_std^2), biases at 0 (BERT, GPT-2).
+        embedding_std: the same of the token embeddings; default: `init_std`.
+        position_std: the same of positions, learned or linear; sinusoids begin with this root mean square.
+            Default: `init_std`.
         residual_scaling: start what writes to the residual stream at `init_std / sqrt(2 layers)`, as
             GPT-2 does.
         compute: precision of the matrix products; default: that of the parameters. With "bfloat16" the
@@ -100,7 +104,10 @@ class TransformerConfig:
     mlp_residual: bool = True
     norm_residual: bool = False
 
+    embedding_dropout: float | None = None
     init_std: float = 0.02
+    embedding_std: float | None = None
+    position_std: float | None = None
     residual_scaling: bool = False
 
     compute: Compute | None = None
@@ -129,8 +136,11 @@ class TransformerConfig:
                 "choose a multiple or give head_width"
             )
         check_number("dropout", self.dropout, least=0, below=1)
-        for name in ("epsilon", "init_std"):
-            check_number(name, getattr(self, name), least=0)
+        if self.embedding_dropout is not None:
+            check_number("embedding_dropout", self.embedding_dropout, least=0, below=1)
+        for name in ("epsilon", "init_std", "embedding_std", "position_std"):
+            if getattr(self, name) is not None or name not in _OPTIONAL:
+                check_number(name, getattr(self, name), least=0)
         check_number("rotary_base", self.rotary_base, above=1)
         if self.attention_scale is not None:
             check_number("attention_scale", self.attention_scale)
@@ -178,6 +188,19 @@ class TransformerConfig:
         return 4 * self.width if self.mlp_width is None else self.mlp_width
 
     @property
+    def std_of_embeddings(self) -> float:
+        return self.init_std if self.embedding_std is None else self.embedding_std
+
+    @property
+    def std_of_positions(self) -> float:
+        return self.init_std if self.position_std is None else self.position_std
+
+    @property
+    def rate_of_embeddings(self) -> float:
+        """The dropout rate of embeddings."""
+        return self.dropout if self.embedding_dropout is None else self.embedding_dropout
+
+    @property
     def place_of_mlp_norm(self) -> NormPlace:
         return self.norm if self.mlp_norm is None else self.mlp_norm
 
@@ -194,7 +217,9 @@ class TransformerConfig:
         return self.size_of_head**-0.5 if self.attention_scale is None else self.attention_scale
 
 
-_OPTIONAL = {"mlp_norm", "compute", "embedding_norm", "final_norm"}
+_OPTIONAL = {
+    "mlp_norm", "compute", "embedding_norm", "final_norm", "embedding_std", "position_std",
+}  # fmt: skip
 _FLAGS = (
     "causal", "tied", "attention_bias", "mlp_bias", "output_bias", "head_transform",
     "embedding_norm", "final_norm", "attention_residual", "mlp_residual", "norm_residual",

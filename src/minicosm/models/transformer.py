@@ -85,8 +85,8 @@ class Transformer(eqx.Module):
     ):
         """Random weights: N(0, init_std^2), zero biases, norms that begin as plain normalisation.
 
-        The sinusoidal table is multiplied by a learned number that begins at `sqrt(2) init_std`,
-        so that at first positions and tokens have the same root mean square. `dtype` is that of
+        The sinusoidal table is multiplied by a learned number that begins at `sqrt(2)` times the
+        `position_std`, so that at first positions have this root mean square. `dtype` is that of
         the parameters (default: float32, or float64 under `jax.enable_x64(True)`).
         """
         check_kind("config", config, TransformerConfig, "a TransformerConfig")
@@ -96,17 +96,18 @@ class Transformer(eqx.Module):
         width, std = config.width, config.init_std
         learned, waves = config.positions == "learned", config.positions == "sinusoidal"
         self.config = config
-        self.token_embedding = draw(config.vocab + config.extra_inputs, width, std=std)
-        self.mask_embedding = None if config.causal else draw(width, std=std)
-        self.position_embedding = draw(config.max_length, width, std=std) if learned else None
-        self.position_scale = jnp.asarray(2**0.5 * std, dtype) if waves else None
+        tokens, places = config.std_of_embeddings, config.std_of_positions
+        self.token_embedding = draw(config.vocab + config.extra_inputs, width, std=tokens)
+        self.mask_embedding = None if config.causal else draw(width, std=tokens)
+        self.position_embedding = draw(config.max_length, width, std=places) if learned else None
+        self.position_scale = jnp.asarray(2**0.5 * places, dtype) if waves else None
         self.embedding_norm = Norm(config, dtype) if config.has_embedding_norm else None
         self.layers = Layer(config, draw)
         self.final_norm = Norm(config, dtype) if config.has_final_norm else None
         self.head_transform = HeadTransform(config, draw) if config.head_transform else None
         self.output = None if config.tied else draw(width, config.vocab, std=std)
         linear = config.positions == "linear"
-        self.position_direction = draw(width, std=std) if linear else None
+        self.position_direction = draw(width, std=places) if linear else None
         self.output_bias = jnp.zeros(config.vocab, dtype) if config.output_bias else None
 
     @property
@@ -272,10 +273,10 @@ class Transformer(eqx.Module):
         if self.embedding_norm is not None:
             x = self.embedding_norm(config, x)
         keys = None
-        if key is not None and config.dropout > 0:
+        if key is not None and max(config.dropout, config.rate_of_embeddings) > 0:
             key, first = jax.random.split(key)
-            x = dropout(first, config.dropout, x)
-            keys = jax.random.split(key, config.layers)
+            x = dropout(first, config.rate_of_embeddings, x)
+            keys = jax.random.split(key, config.layers) if config.dropout > 0 else None
         return x, _visibility(visible, length, config.causal), keys, placement.slopes
 
     def _placement(self, placement: Placement | None, room: int) -> Placement:

@@ -25,12 +25,13 @@ from .settings import (
     as_jax,
     check_members,
     check_outputs,
+    check_prepares,
     check_settings,
     first_state,
     parted,
 )
 
-Loss = Callable[[Any, PRNGKeyArray, Int[Array, ""]], tuple[Float[Array, ""], dict[str, Array]]]
+Loss = Callable[..., tuple[Float[Array, ""], dict[str, Array]]]
 History = dict[str, np.ndarray]
 Params = TypeVar("Params")
 
@@ -67,6 +68,11 @@ def fit(
     gradients (and metrics) of that many calls of `loss`, with keys split from its own: a large batch in
     pieces that stay in the cache.
 
+    A loss may have `prepare(key, steps)`, which is called once for each chunk, outside the loop, and returns
+    arrays with a row for every step; the loss is then called as `loss(params, key, step, row)`. What does
+    not depend on the parameters (inputs, what a teacher says of them) is so computed for many steps by one
+    product. `chunk` must be a multiple of `loss.block`, the number of steps that are prepared together.
+
     Returns the parameters and the history: for "loss" and every metric its mean over each chunk,
     with "step", the number of steps done at the end of the chunk. At those moments:
 
@@ -100,6 +106,7 @@ def fit(
         keys = key
         check_key("key", key)
     ensemble = members is not None
+    block = check_prepares(loss, chunk, accumulate)
     mesh = None if sharding is None else devices.check_mesh(sharding, members)
     loss, params = as_jax("loss", loss), as_jax("params", params)
     learned, fixed = parted(params, trainable)
@@ -109,7 +116,7 @@ def fit(
     if checkpoint is not None:
         step = (loss, learned, fixed, state, keys, jnp.asarray(0), jnp.asarray(1), optimiser)
         arrays = eqx.filter((loss, params, keys), eqx.is_array)
-        program = _chunk.lower(*step, accumulate, ensemble, None)  # type: ignore[attr-defined]
+        program = _chunk.lower(*step, accumulate, ensemble, None, block)  # type: ignore[attr-defined]
         name = disk.fingerprint(program.as_text(), arrays)
         saved = disk.load_run(checkpoint, name, learned, state)
         if saved is not None:
@@ -124,8 +131,9 @@ def fit(
         with devices.on(mesh):
             when = (jnp.asarray(first), jnp.asarray(last))
             return _chunk(
-                loss, learned, fixed, state, keys, *when, optimiser, accumulate, ensemble, mesh
-            )
+                loss, learned, fixed, state, keys, *when, optimiser, accumulate, ensemble, mesh,
+                chunk if block else 0,
+            )  # fmt: skip
 
     first = True
     with CtrlC() as ctrl_c:
@@ -225,20 +233,25 @@ def _chunk(
     accumulate: int,
     ensemble: bool,
     mesh: Mesh | None,
+    prepared: int = 0,
 ) -> tuple[PyTree, PyTree, dict[str, Array], Int[Array, "*members"]]:
     """The steps from `start` up to `stop`: what is learned, the optimiser's state, the means of the
     metrics, and the first step whose loss was not finite (-1: there was none).
 
     Module-level, so that equal shapes compile once. `stop` is an input: of a loop whose length it knew the
     compiler would make another program for every length (a single step is taken out of the loop), and
-    these round differently.
+    these round differently. `prepared` is for how many steps the loss prepares itself; 0: it does not.
     """
 
     def member(loss: Loss, learned: PyTree, fixed: PyTree, state: PyTree, key: PRNGKeyArray) -> Any:
+        rows = loss.prepare(key, start + jnp.arange(prepared)) if prepared else None  # type: ignore
+
         def step(i: Array, learned: PyTree, state: PyTree) -> Any:
+            row = () if rows is None else (jax.tree.map(lambda leaf: leaf[i - start], rows),)
+
             def call(key: PRNGKeyArray) -> Any:
                 def objective(learned: PyTree) -> Any:
-                    return check_outputs(loss(eqx.combine(learned, fixed), key, i))
+                    return check_outputs(loss(eqx.combine(learned, fixed), key, i, *row))
 
                 return jax.value_and_grad(objective, has_aux=True)(learned)
 

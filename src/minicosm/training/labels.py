@@ -26,6 +26,7 @@ from minicosm.worlds.arrays import (
     short,
 )
 
+from .attention_penalty import AttentionPenalty
 from .devices import over_batch
 from .objectives import check_answers, dropout_options
 
@@ -57,13 +58,15 @@ class LabelObjective(eqx.Module):
     the likeliest ones; "labels", how many are given; "tokens", how many tokens are read.
 
     `at` are the positions of the labels, None: all; a Transformer's last layer computes no others.
-    `placement` goes to the model's `logits`. With `shift`, the positions of every batch begin at a whole
-    number drawn uniformly from `0..shift`. The model has `embed` and `logits`.
+    `placement` goes to the model's `logits`. `penalty` is added, and the metric "penalty" is its mean; the
+    model is then a Transformer, all of whose attention is computed. With `shift`, the positions of every
+    batch begin at a whole number drawn uniformly from `0..shift`. The model has `embed` and `logits`.
     """
 
     world: LabelledWorld
     placement: Placement | None = None
     shift: Int[AnyArray, "*stack"] | int | None = None
+    penalty: AttentionPenalty | None = None
     length: int = eqx.field(static=True, kw_only=True)
     """Symbols of a string."""
     batch: int = eqx.field(static=True, default=64, kw_only=True)
@@ -79,6 +82,8 @@ class LabelObjective(eqx.Module):
         check_choice("mean", self.mean, ("labels", "strings"))
         if self.placement is not None:
             check_kind("placement", self.placement, Placement, "a Placement, or None")
+        if self.penalty is not None:
+            check_kind("penalty", self.penalty, AttentionPenalty, "an AttentionPenalty, or None")
         if self.shift is not None:
             check_whole_numbers("shift", self.shift, 0, 2**30)
             if self.placement is not None and self.placement.offset is not None:
@@ -103,7 +108,7 @@ class LabelObjective(eqx.Module):
             placement = Placement(base.slopes, offset, base.rows)
         keys = over_batch(jax.random.split(key, self.batch))
         each: Any = jax.vmap(lambda k: self._one(model, k, placement))(keys)
-        losses, right, weights, tokens = each
+        losses, right, weights, tokens, penalties = each
         if self.mean == "labels":
             loss = _mean(losses, weights)
         else:
@@ -113,12 +118,16 @@ class LabelObjective(eqx.Module):
             "labels": jnp.sum(weights > 0).astype(loss.dtype),
             "tokens": jnp.sum(tokens).astype(loss.dtype),
         }
+        if self.penalty is not None:
+            metrics["penalty"] = jnp.mean(penalties)
+            loss = loss + self.penalty.factor(step) * metrics["penalty"]
         return loss, jax.lax.stop_gradient(metrics)
 
     def _one(
         self, model: Any, key: PRNGKeyArray, placement: Placement | None
-    ) -> tuple[Float[Array, " n"], Bool[Array, " n"], Float[Array, " n"], Int[Array, ""]]:
-        """Losses of the labels of one string, which are right, their weights, and how many tokens it has."""
+    ) -> tuple[Float[Array, " n"], Bool[Array, " n"], Float[Array, " n"], Array, Array]:
+        """Losses of the labels of one string, which are right, their weights, how many tokens it has, and the
+        penalty."""
         draw_key, dropout_key = jax.random.split(key)
         tokens, labels, weights = self.world.labelled(draw_key, self.length)
         count = tokens.shape[0] if self.at is None else len(self.at)
@@ -135,11 +144,18 @@ class LabelObjective(eqx.Module):
         options: dict[str, Any] = dict(dropout_options(model, dropout_key))
         if placement is not None:
             options["placement"] = placement
-        logits = model.logits(model.embed(tokens), at, **options)
+        if self.penalty is None:
+            logits, penalty = model.logits(model.embed(tokens), at, **options), jnp.zeros(())
+        else:
+            check_answers(model, "trace")
+            trace = model.trace(tokens, **options)
+            logits = trace.logits if at is None else trace.logits[at]
+            penalty = self.penalty.of(trace.attention)
         laws = jax.nn.log_softmax(logits, axis=-1)
         losses = -jnp.take_along_axis(laws, labels[:, None], axis=-1)[:, 0]
         right = jnp.argmax(logits, axis=-1) == labels
-        return losses, right, weights.astype(losses.dtype), jnp.asarray(tokens.shape[0])
+        count_read = jnp.asarray(tokens.shape[0])
+        return losses, right, weights.astype(losses.dtype), count_read, penalty
 
 
 def _mean(values: Float[Array, "*n"] | Bool[Array, "*n"], weights: AnyArray) -> Float[Array, ""]:

@@ -287,7 +287,9 @@ def log_laws(
 
 
 def dropout_options(model: Any, key: PRNGKeyArray) -> dict[str, PRNGKeyArray]:
-    return {"key": key} if getattr(getattr(model, "config", None), "dropout", 0) > 0 else {}
+    config = getattr(model, "config", None)
+    rates = (getattr(config, name, None) or 0 for name in ("dropout", "embedding_dropout"))
+    return {"key": key} if max(rates) > 0 else {}
 
 
 def _expected(p: Float[Array, "*n V"], q: Float[Array, "*n V"]) -> Float[Array, " *n"]:

@@ -83,6 +83,20 @@ def check_settings(
         check_kind("sharding", sharding, Mesh, "a jax.sharding.Mesh, or None")
 
 
+def check_prepares(loss: Any, chunk: int, accumulate: int) -> int:
+    """How many steps a loss prepares together; 0 if it prepares nothing."""
+    if not callable(getattr(loss, "prepare", None)):
+        return 0
+    block = check_count("loss.block", getattr(loss, "block", None))
+    if accumulate != 1:
+        raise ValueError(f"accumulate is {accumulate}; it must be 1 for a loss that prepares steps")
+    if chunk % block:
+        raise ValueError(
+            f"chunk is {chunk}; it must be a multiple of {block}, the steps that the loss prepares together"
+        )
+    return block
+
+
 def check_optimiser(optimiser: Any) -> None:
     """Raise unless this is an optimiser of Optax, or works as one."""
     made = not isinstance(optimiser, type)

@@ -1,10 +1,11 @@
 """Worlds: what generates the data, and everything exact about it."""
 
-from . import automata, diffusions
+from . import automata, diffusions, flip_flop
 from .automata import AutomatonSample, Semiautomaton
 from .corruption import Corrupted, Corruption
 from .dyck import ClosingFloor, ClosingQuery, CompleteDyck, Dyck, DyckSample, EndingDyck
 from .exponential import DiagonalGaussian, ExponentialFamily, FiniteFamily, GaussianMean
+from .flip_flop import FlipFlop, FlipFlopSample
 from .guided import (
     GuidedWorld,
     Knapsack,
@@ -66,6 +67,9 @@ from .hmm import (
 )
 from .joint import CliqueIsing, Ising, Joint, LumpedClique, MaskLaw
 from .losses import Interval, entropy_rate, masked_loss
+from .mixture import Mixture, MixtureSample
+from .parity import HierarchicalParity, ParitySample, SparseParity
+from .pcfg import LayeredPCFG, PCFGPosterior, PCFGSample
 from .topics import (
     LDA,
     BlockStatistics,
@@ -109,17 +113,21 @@ __all__ = [
     "ExponentialFamily",
     "Fertility",
     "FiniteFamily",
+    "FlipFlop",
+    "FlipFlopSample",
     "GaussianHMM",
     "GaussianMean",
     "GaussianPredictor",
     "GaussianSample",
     "GuidedWorld",
+    "HierarchicalParity",
     "Interval",
     "Ising",
     "Joint",
     "Knapsack",
     "Latent",
     "LatentWorld",
+    "LayeredPCFG",
     "LumpedClique",
     "MaskLaw",
     "MaskedTask",
@@ -127,10 +135,15 @@ __all__ = [
     "MemoryHMM",
     "MemoryPosterior",
     "MemorySample",
+    "Mixture",
+    "MixtureSample",
     "Moments",
     "OverlapSample",
     "OverlappingTopics",
+    "PCFGPosterior",
+    "PCFGSample",
     "PairAttention",
+    "ParitySample",
     "PhrasePosterior",
     "Posterior",
     "PosteriorTask",
@@ -139,6 +152,7 @@ __all__ = [
     "Relation",
     "Sample",
     "Semiautomaton",
+    "SparseParity",
     "Supports",
     "TableVerifier",
     "TaskWorld",
@@ -164,6 +178,7 @@ __all__ = [
     "doubly_stochastic_world",
     "duplicate_columns_world",
     "entropy_rate",
+    "flip_flop",
     "full_rank_world",
     "gaussian_world",
     "harder_memory_world",

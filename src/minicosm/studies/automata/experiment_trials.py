@@ -86,8 +86,6 @@ class Arms:
     many: int = 6
     """Of plain models of parity, and of the gridworlds."""
     steps: int = 1500
-    position_steps: int = 4500
-    """Of brackets with shifted positions or without any, which are learned later than with positions."""
     grid_steps: int = 1200
     scratchpad_steps: int = 1000
     lstm_steps: int = 1000
@@ -119,7 +117,7 @@ class Arms:
 
 
 MEMBERS = ("members", "lengths_members", "many")
-STEPS = ("steps", "position_steps", "grid_steps", "scratchpad_steps", "lstm_steps")
+STEPS = ("steps", "grid_steps", "scratchpad_steps", "lstm_steps")
 STAY = {"D_6": "D_6 with a no-op", "D_8": "D_8 with a no-op"}
 
 PARITY, PARITY_SHIFT, PARITY_NONE = "parity", "parity, shifted positions", "parity, no positions"
@@ -149,8 +147,8 @@ ARMS: dict[str, dict[str, Any]] = {
         "task": "Grid_4", "members": "many", "steps": "grid_steps", "attention": True, "positions": "linear",
     },
     DYCK: _BRACKETS,
-    DYCK_SHIFT: _BRACKETS | {"positions": "shift", "steps": "position_steps"},
-    DYCK_NONE: _BRACKETS | {"positions": "none", "steps": "position_steps"},
+    DYCK_SHIFT: _BRACKETS | {"positions": "shift"},
+    DYCK_NONE: _BRACKETS | {"positions": "none"},
     DYCK_RECENCY: _BRACKETS | _PAD | {"positions": "recency", "members": "members"},
     DYCK_LSTM: _BRACKETS | _RECURRENT,
     SPARSE: _SPARSE | {"layers": "deep", "reveal": 0.03},

@@ -113,7 +113,7 @@ def infinite(results: Results) -> Outcome:
     ),
     statement=(
         r"$\mathbb{E}_{\pi, p_*} |p - p_*| \le \sqrt{2 \epsilon_{tr}} O((\rho \eta^2)^{-d/4})$; by way of "
-        r"$\mathbb{E} |p - p_*| \le \sqrt{2 \cdot \mathrm{excess}} \sqrt{\mathbb{E} (\max(p, p_*) + q)^4 "
+        r"$\mathbb{E} |p - p_*| \le \sqrt{2 \cdot \mathrm{excess}} \sqrt{\mathbb{E} (\max\{p, p_*\} + q)^4 "
         r"/ q^2}$, whose second factor is of the order $\eta^{-d/2}$."
     ),
     criterion=(

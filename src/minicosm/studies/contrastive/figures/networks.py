@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def densities_figure(results: Results) -> "Figure":
     """The law of the next observation from three anchors, at two gaps: true, learned by every seed, and one
-    Euler step; below, divergences against the gap."""
+    Euler step; beside them, divergences against the gap."""
     found = sorted(results.values(), key=lambda result: result.config.gap)
     chosen = [found[0], found[-1]] if len(found) > 1 else found
     fig = figure(8.4, 3.2)
@@ -33,11 +33,11 @@ def densities_figure(results: Results) -> "Figure":
                 label="one Euler step" if first else None,
             )  # fmt: skip
         ax.set_xlim(-3, 3)
-        ax.set_ylim(0)
+        ax.set_ylim(0, 1.4 * ax.get_ylim()[1])  # room for the legend
         ax.set_xlabel("next observation")
         ax.set_title(f"gap {result.config.gap:g}", fontsize=10)
     axes[0].set_ylabel("density")
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="upper right")
     ax = axes[-1]
     gaps = [result.config.gap for result in found]
     each = [Estimate.of(np.log(result.numbers["divergence"])) for result in found]

@@ -17,6 +17,7 @@ from ..trials import FOLD, Deep
 from .language import fresh, objective_of, shape_of
 
 PARTS = ("query", "key", "value")
+CLIP = 1.0  # largest norm of a gradient: some seeds diverge at the first steps without it
 _SGD: dict[float, optax.GradientTransformation] = {}
 
 
@@ -45,10 +46,11 @@ def run(config: Deep, progress: Progress) -> TrialResult:
         return _norms(models) | {"turned": turned}
 
     first = _norms(models)
+    clipped = optax.chain(optax.clip_by_global_norm(CLIP), optax.sgd(config.rate))
     _, history = fit_ensemble(
         objective_of(windows, config),
         models,
-        _SGD.setdefault(config.rate, optax.sgd(config.rate)),
+        _SGD.setdefault(config.rate, clipped),
         config.steps,
         jax.random.split(train_key, config.seeds),
         chunk=config.every,

@@ -1,0 +1,1 @@
+"""Teachers and students, trained side by side."""

@@ -1,0 +1,1 @@
+"""Exact statements and their numbers, run on many networks."""

@@ -1,0 +1,1 @@
+"""Claims, grouped as in the source."""

@@ -1,0 +1,71 @@
+"""Exact networks and heads: errors against constants and lengths, bounds on attention, first failures."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minicosm.lab import PALETTE, Results, figure, rows
+
+from ...common.figures import legend_right
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIGMAS = (0.5, 1, 2, 3, 4)
+RATIOS = (2.2, 2.5, 3.0)
+
+
+def constants_figure(results: Results) -> "Figure":
+    """Left: margins of both layers with `c = 2T ln(8T)` and `c = 3T`. Right: wrong reads with smaller c."""
+    fig = figure(7.4, 3.0)
+    left, right = fig.subplots(1, 2)
+    T = np.geomspace(4, 4096, 100)
+    for i, (name, c) in enumerate((("2T ln(8T)", 2 * T * np.log(8 * T)), ("3T", 3 * T))):
+        left.semilogx(T, c / T, color=PALETTE[i], ls="-", label=f"layer 2, c = {name}")
+        left.semilogx(T, c / (2 * T), color=PALETTE[i], ls="--", label=f"layer 1, c = {name}")
+    left.set(xlabel="length $T$", ylabel="margin of the score")
+    left.legend(fontsize=7)
+    config = results["suite"].config
+    for ratio, row in zip(RATIOS, results["suite"].arrays["ratios"], strict=True):
+        right.semilogx(config.lengths, 100 * row, "o-", ms=4, label=f"c = {ratio:g} T")
+    right.set(xlabel="length $T$", ylabel="wrong reads (%), dense strings")
+    right.set_ylim(-2, 50)
+    right.legend(fontsize=8)
+    return fig
+
+
+def leak_figure(results: Results) -> "Figure":
+    """The largest weight that a soft head of norm sigma can have, against the length."""
+    fig = figure(5.2, 3.0)
+    ax = fig.subplots()
+    arrays = results["suite"].arrays
+    for i, (sigma, row) in enumerate(zip(SIGMAS, arrays["bounds"], strict=True)):
+        ax.semilogx(
+            arrays["lengths"], row, color=PALETTE[i], ls="-", label=f"$\\sigma$ = {sigma:g}"
+        )
+    ax.set(xlabel="length $T$", ylabel="largest possible weight")
+    ax.set_ylim(0, 1.02)
+    legend_right(ax)
+    return fig
+
+
+def failure_figure(results: Results) -> "Figure":
+    """The length by which random heads with curved positions fail, and that of the solution, disturbed."""
+    fig = figure(7.2, 3.0)
+    left, right = fig.subplots(1, 2)
+    lengths = np.array(
+        [x for x in rows(results, "Proposition 5")["length"] if x is not None], float
+    )
+    left.hist(np.log10(lengths), bins=24, color=PALETTE[0])
+    left.set(xlabel="fails by length (log$_{10}$)", ylabel="random heads")
+    found = rows(results, "Proposition 5, a solution")
+    a, first = np.array(found["a"], float), np.array(found["first failure"], float)
+    for sign, colour, name in ((1, PALETTE[0], "a > 0"), (-1, PALETTE[1], "a < 0")):
+        kept = np.sign(a) == sign
+        right.loglog(np.abs(a[kept]), first[kept], "o", color=colour, label=name)
+        x = np.geomspace(5e-4, 0.5, 50)
+        y = np.sqrt(7 / x) + 0.5 if sign > 0 else 7 / x
+        right.loglog(x, y, color=colour, ls="-", lw=1)
+    right.set(xlabel="$|W_{Qp}^\\top W_{Kp}|$", ylabel="first failing length, C = 7")
+    right.legend(fontsize=8)
+    return fig

@@ -1,0 +1,146 @@
+"""Wrong reads of trained models: by run, by remedy, by distance, and where a head looked."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minicosm.lab import PALETTE, Results, figure
+
+from ...common.figures import legend_right
+from ..readings import SETS, config_of, learned, reads, wrong
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMES = {"inside": "as in training", "sparse": "sparser", "dense": "denser"}
+TOKENS = ("w", "r", "i", "0", "1")
+
+
+def rates(results: Results, arm: str, name: str) -> tuple[np.ndarray, float]:
+    """The error of every run, and where zero is drawn: below one wrong read."""
+    count = reads(results, arm, name)
+    return wrong(results, arm, name) / count, 0.2 / count
+
+
+def swarm_figure(results: Results) -> "Figure":
+    """Error on the three sets, one dot a run; hollow dots have not learned; runs without an error stand at
+    the bottom."""
+    fig = figure(7.4, 3.4)
+    axes = fig.subplots(1, 3, sharey=True)
+    arms = list(results)
+    floor = min(rates(results, arm, name)[1] for arm in arms for name in SETS)
+    for ax, name in zip(axes, SETS, strict=True):
+        for i, arm in enumerate(arms):
+            found, _ = rates(results, arm, name)
+            kept = np.isin(np.arange(len(found)), learned(results, arm))
+            x = i + np.linspace(-0.25, 0.25, len(found))
+            y = np.where(found > 0, found, floor)
+            colour = PALETTE[i % len(PALETTE)]
+            ax.plot(x[kept], y[kept], "o", ms=4, color=colour, ls="none")
+            ax.plot(x[~kept], y[~kept], "o", ms=4, mfc="none", color=colour, ls="none")
+        ax.axhspan(floor / 1.6, floor * 1.6, color="0.5", alpha=0.15, lw=0)
+        ax.set_yscale("log")
+        ax.set_ylim(floor / 2.5, 1)
+        ax.set_xlim(-0.6, len(arms) - 0.4)
+        ax.set_xticks(range(len(arms)), arms, rotation=35, ha="right", fontsize=8)
+        ax.set_title(NAMES[name], fontsize="medium")
+        ax.grid(axis="x", visible=False)
+    axes[0].set_ylabel("share of wrong reads")
+    axes[0].text(0.03, 1.8 * floor, "below: no wrong read", va="bottom", fontsize=7,
+                 transform=axes[0].get_yaxis_transform())  # fmt: skip
+    return fig
+
+
+def remedy_figure(results: Results) -> "Figure":
+    """Dense against sparse error of every run, coloured by arm; hollow: has not learned."""
+    fig = figure(6.4, 3.8)
+    ax = fig.subplots()
+    markers = "osD^vP*X"
+    for i, arm in enumerate(results):
+        (x, zero_x), (y, zero_y) = rates(results, arm, "dense"), rates(results, arm, "sparse")
+        x, y = np.where(x > 0, x, zero_x), np.where(y > 0, y, zero_y)
+        kept = np.isin(np.arange(len(x)), learned(results, arm))
+        style: Any = {"marker": markers[i % len(markers)], "ls": "none", "ms": 5}
+        colour = PALETTE[i % len(PALETTE)]
+        ax.plot(x[kept], y[kept], color=colour, label=f"{arm} (T {config_of(results, arm).length})",
+                **style)  # fmt: skip
+        ax.plot(x[~kept], y[~kept], color=colour, mfc="none", **style)
+    ax.set(xscale="log", yscale="log", xlabel="wrong reads, dense strings (share)",
+           ylabel="wrong reads, sparse strings (share)")  # fmt: skip
+    legend_right(ax)
+    return fig
+
+
+def distance_figure(results: Results) -> "Figure":
+    """Error against the distance to the write, sparse and dense strings, all runs that have learned; beside
+    it, attention of both layers on a string with a wrong read."""
+    arm = next(iter(results))
+    arrays, config = results[arm].arrays, config_of(results, arm)
+    shown = "maps" in arrays and arrays["maps"].size
+    fig = figure(9.2 if shown else 5.0, 3.4)
+    axes = fig.subplots(
+        1, 2 if shown else 1, squeeze=False, width_ratios=[1, 1.25][: 1 + bool(shown)]
+    )[0]
+    kept = learned(results, arm)
+    kept = kept if len(kept) else np.arange(config.members)
+    for name, colour in (("sparse", PALETTE[0]), ("dense", PALETTE[1])):
+        found = np.asarray(arrays[f"distances_{name}"], float)[kept, 0].sum(axis=0)
+        every = len(kept) * np.asarray(arrays[f"all_distances_{name}"], float)[0]
+        d = np.arange(1, len(found) + 1)
+        edges = np.unique(np.round(np.geomspace(1, len(d) + 1, 14)).astype(int))
+        parts = [slice(a - 1, b - 1) for a, b in pairwise(edges)]
+        x = [np.sqrt(a * (b - 1)) for a, b in pairwise(edges)]
+        rate = [found[p].sum() / every[p].sum() if every[p].sum() else np.nan for p in parts]
+        axes[0].plot(x, rate, "o-", color=colour, label=NAMES[name])
+    axes[0].set(xscale="log", xlabel="pairs between write and read", ylabel="share of wrong reads")
+    axes[0].set_yscale("symlog", linthresh=1e-5)
+    axes[0].set_ylim(0, 1)
+    axes[0].legend(fontsize=8)
+    if shown:
+        _attention(axes[1], arrays)
+    return fig
+
+
+def _attention(ax: Any, arrays: Any) -> None:
+    """The row of the wrong read in every head, over the string up to it."""
+    maps, string, place = arrays["maps"], arrays["string"], int(arrays["place"][0])
+    layers, heads = maps.shape[:2]
+    rows = maps[:, :, place, : place + 1].reshape(layers * heads, -1)
+    first = max(0, place - 39)
+    image = ax.imshow(rows[:, first:], aspect="auto", vmin=0, vmax=1, interpolation="nearest")
+    heads_of = [f"layer {k // heads + 1}, head {k % heads + 1}" for k in range(len(rows))]
+    ax.set_yticks(range(len(rows)), heads_of, fontsize=8)
+    names = [TOKENS[t] for t in string[first : place + 1]]
+    ax.set_xticks(range(len(names)), names, fontsize=6)
+    writes = np.flatnonzero(string[: place + 1] == 0)
+    latest = int(writes[-1]) - first
+    if latest >= 0:
+        ax.axvspan(latest - 0.5, latest + 1.5, fill=False, ec=PALETTE[1], lw=1.5)
+    ax.set_title("attention of a wrong read (latest write boxed)", fontsize="medium")
+    ax.grid(visible=False)
+    ax.figure.colorbar(image, ax=ax, shrink=0.8)
+
+
+def curves_figure(results: Results) -> "Figure":
+    """Wrong reads of every run in the course of training: inside (grey) and on dense strings."""
+    arm = next(iter(results))
+    arrays, config = results[arm].arrays, config_of(results, arm)
+    fig = figure(6.4, 3.2)
+    ax = fig.subplots()
+    dense = np.asarray(arrays["curve_dense"], float)
+    count = np.asarray(arrays["count_dense"], float)[: dense.shape[2]].sum()
+    steps = np.linspace(config.steps / len(dense), config.steps, len(dense))
+    for member in range(dense.shape[1]):
+        ax.plot(steps, dense[:, member].sum(axis=1) / count, lw=1, color=PALETTE[1], alpha=0.7,
+                ls="-")  # fmt: skip
+        few = np.asarray(arrays["count_inside"], float)[: config.block].sum()
+        ax.plot(steps, np.asarray(arrays["curve_inside"], float)[:, member] / few, lw=0.8,
+                color="0.5", ls="-", alpha=0.6)  # fmt: skip
+    ax.plot([], [], color=PALETTE[1], ls="-", label="denser strings")
+    ax.plot([], [], color="0.5", ls="-", label="strings as in training")
+    ax.set(xlabel="steps", ylabel="share of wrong reads")
+    ax.set_yscale("symlog", linthresh=1e-4)
+    ax.set_ylim(0, 1)
+    ax.legend(fontsize=8)
+    return fig

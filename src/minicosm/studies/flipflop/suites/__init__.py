@@ -1,0 +1,1 @@
+"""Exact statements, run on many strings and heads."""

@@ -1,0 +1,304 @@
+"""The flip-flop language: strings of writes, reads and ignored pairs over a memory of one symbol."""
+
+from typing import Any, Literal, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ..arrays import (
+    AnyArray,
+    check_choice,
+    check_count,
+    check_distribution,
+    check_flag,
+    check_key,
+    check_kind,
+    check_length,
+    check_number,
+    check_size,
+    check_tokens,
+    check_worlds,
+    is_concrete,
+    is_empty,
+    parameter,
+)
+from ..text import plain_tokens
+from . import laws
+
+WRITE, READ, IGNORE = 0, 1, 2
+SYMBOL = 3
+"""The id of the first symbol; those of instructions are before it."""
+LONGEST = 2**22
+Select = Literal["last", "first"]
+Looked = Literal["write", "informative"]
+
+
+class FlipFlopSample(NamedTuple):
+    """A string, and for each of its pairs what a read there has to say and whether it is one."""
+
+    tokens: Int[Array, " T"]
+    memory: Int[Array, " pairs"]
+    """The token of the symbol that is remembered at the end of the pair."""
+    reads: Bool[Array, " pairs"]
+
+
+class LabelledString(NamedTuple):
+    """A string, labels of its positions and how much each counts, as `training.LabelObjective` asks."""
+
+    tokens: Int[Array, " T"]
+    labels: Int[Array, " n"]
+    weights: Bool[Array, " n"]
+
+
+class FlipFlop(eqx.Module):
+    """`FFL(T, p)`: T/2 pairs of an instruction and a symbol, over the tokens w, r, i and n symbols.
+
+    The first instruction is w, the last is r, the others are independent with `p = (p_w, p_r, p_i)`. The
+    symbols after w and i are uniform; after r stands the symbol of the latest write (of the first, with
+    `select="first"`). Tokens: w, r, i are 0, 1, 2 and the symbols 3, 4, ....
+
+    `p` is data: worlds of one length that differ in it share a compiled program. Methods take one string; use
+    `jax.vmap` for batches.
+    """
+
+    p: Float[AnyArray, "*stack 3"]
+    length: int = eqx.field(static=True)
+    symbols: int = eqx.field(static=True)
+    select: Select = eqx.field(static=True)
+
+    def __init__(
+        self,
+        length: int,
+        p: Any = None,
+        *,
+        p_ignore: float | None = None,
+        symbols: int = 2,
+        select: Select = "last",
+    ):
+        """Give either `p`, which sums to one, or `p_ignore`, and writes and reads share what is left."""
+        if check_length(length, LONGEST) % 2 or length < 4:
+            raise ValueError(
+                f"length is {length}; a string has pairs, so it must be an even number from 4 on"
+            )
+        if (p is None) == (p_ignore is None):
+            given = "neither" if p is None else "both"
+            raise ValueError(f"{given} of p and p_ignore is given; one of them must be")
+        if p_ignore is not None:
+            rate = check_number("p_ignore", p_ignore, least=0, most=1)
+            p = np.array([(1 - rate) / 2, (1 - rate) / 2, rate])
+        self.p = parameter("p", p, (3,))
+        check_distribution("p", self.p, columns=False)
+        self.length = int(length)
+        self.symbols = check_count("symbols", symbols, least=2)
+        check_size(f"a law of symbols = {symbols}", symbols)
+        self.select = check_choice("select", select, ("last", "first"))
+
+    @classmethod
+    def stack(cls, worlds: list[Self]) -> Self:
+        """Worlds of one length as one with a leading axis, to be used under `jax.vmap`."""
+        check_worlds(worlds, cls)
+        for i, world in enumerate(worlds):
+            if world._static != worlds[0]._static:
+                raise ValueError(
+                    f"worlds[{i}] has (length, symbols, select) = {world._static}; worlds[0] has "
+                    f"{worlds[0]._static}"
+                )
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *worlds)
+
+    @property
+    def _static(self) -> tuple[int, int, str]:
+        return self.length, self.symbols, self.select
+
+    @property
+    def vocab(self) -> int:
+        return SYMBOL + self.symbols
+
+    @property
+    def pairs(self) -> int:
+        return self.length // 2
+
+    @property
+    def instructions(self) -> tuple[int, ...]:
+        """The positions of instructions, 0, 2, ..., T-2: where a read may be asked."""
+        return tuple(range(0, self.length, 2))
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The array that defines the law."""
+        return {"p": np.asarray(self.p)}
+
+    # -- strings --------------------------------------------------------------------------------
+
+    def sample(self, key: PRNGKeyArray, length: int | None = None) -> FlipFlopSample:
+        """Draw a string of the world's length."""
+        if length is not None and check_length(length) != self.length:
+            raise ValueError(f"length is {length}; this world has strings of {self.length} tokens")
+        first, second = jax.random.split(check_key(key))
+        shape = (self.pairs,)
+        w, r, i = jnp.asarray(self.p)
+        # One uniform number a pair; what has probability zero is not drawn, however sums are rounded.
+        until_w, until_r = jnp.where(r + i == 0, 2, w), jnp.where(i == 0, 2, w + r)
+        uniform = jax.random.uniform(first, shape)
+        drawn = (uniform >= until_w).astype(jnp.int32) + (uniform >= until_r)
+        place = jnp.arange(self.pairs)
+        instructions = jnp.where(
+            place == 0, WRITE, jnp.where(place == self.pairs - 1, READ, drawn)
+        ).astype(jnp.int32)
+        symbols = jax.random.randint(second, shape, SYMBOL, self.vocab, jnp.int32)
+        memory = symbols[self._source(instructions)]
+        reads = instructions == READ
+        told = jnp.where(reads, memory, symbols)
+        tokens = jnp.stack([instructions, told], axis=1).reshape(-1)
+        return FlipFlopSample(tokens, memory, reads)
+
+    def labelled(self, key: PRNGKeyArray, length: int | None = None) -> LabelledString:
+        """A string and, at its instructions, what a read there has to say; reads count, others do not (the
+        clean mode). A model's optimal loss is zero."""
+        return LabelledString(*self.sample(key, length))
+
+    def _source(self, instructions: Int[Array, " pairs"]) -> Int[Array, " pairs"]:
+        """The pair whose symbol is remembered at the end of each pair; 0 where nothing was written."""
+        place = jnp.arange(instructions.shape[0])
+        if self.select == "first":
+            return jnp.zeros_like(place)
+        return jnp.maximum(jax.lax.cummax(jnp.where(instructions == WRITE, place, -1)), 0)
+
+    def is_valid(self, tokens: Int[AnyArray, " T"]) -> Bool[Array, ""]:
+        """Whether these are pairs of an instruction and a symbol that begin with a write and in which every
+        read says what is remembered. Any length, and the last pair need not be a read."""
+        tokens, _ = check_tokens(tokens, None, self.vocab)
+        if tokens.shape[0] % 2:
+            return jnp.asarray(False)
+        return self._fits(jnp.asarray(tokens)).all()
+
+    def _fits(self, tokens: Int[Array, " T"]) -> Bool[Array, " T"]:
+        """Whether each token may stand after those before it, if these may."""
+        count = tokens.shape[0]
+        whole = jnp.pad(tokens, (0, count % 2), constant_values=SYMBOL)
+        instructions, symbols = whole[::2], whole[1::2]
+        known = (instructions >= 0) & (instructions < SYMBOL)
+        begins = (jnp.arange(instructions.shape[0]) > 0) | (instructions == WRITE)
+        said = (symbols >= SYMBOL) & (symbols < self.vocab)
+        right = (instructions != READ) | (symbols == symbols[self._source(instructions)])
+        return jnp.stack([known & begins, said & right], axis=1).reshape(-1)[:count]
+
+    def text(self, tokens: Any) -> str:
+        """`w0i1r0`. Padding after the end (the id `vocab`, or -1) is left out."""
+        between = "" if self.symbols <= 10 else " "
+        names = [*"wri", *map(str, range(self.symbols))]
+        return between.join(names[token] for token in plain_tokens(tokens, self.vocab))
+
+    # -- exact questions about one string ------------------------------------------------------------
+
+    def log_prob(self, tokens: Int[AnyArray, " T"]) -> Float[Array, ""]:
+        """`sum over pairs 2..P-1 of ln p_ins - (n_w + n_i) ln n`, the first write among these; -inf if the
+        string is impossible, which it is at any other length."""
+        tokens, _ = check_tokens(tokens, None, self.vocab)
+        if tokens.shape[0] != self.length:
+            return jnp.asarray(-jnp.inf)
+        tokens = jnp.asarray(tokens)
+        rows = self._rows(tokens)
+        steps = jnp.take_along_axis(rows[:-1], tokens[1:, None], axis=-1)[:, 0]
+        possible = (tokens[0] == WRITE) & self._fits(tokens).all()
+        return jnp.where(possible, steps.sum(), -jnp.inf)
+
+    def next_logits(
+        self, tokens: Int[AnyArray, " T"], *, start: bool = False
+    ) -> Float[Array, "rows vocab"]:
+        """`log P[x_{i+1} | x_{1:i}]` for i = 1..T, and for i = 0 first with `start`. Rows after an
+        impossible prefix, and after the last token, are -inf."""
+        tokens, _ = check_tokens(tokens, None, self.vocab)
+        if tokens.shape[0] > self.length:
+            raise ValueError(
+                f"there are {tokens.shape[0]} tokens; this world has strings of {self.length}"
+            )
+        tokens = jnp.asarray(tokens)
+        rows = self._rows(tokens)
+        if not check_flag("start", start):
+            return rows
+        return jnp.concatenate([self._first(rows.dtype)[None], rows])
+
+    def _first(self, dtype: Any) -> Float[Array, " vocab"]:
+        return jnp.full(self.vocab, -jnp.inf, dtype).at[WRITE].set(0)
+
+    def _rows(self, tokens: Int[Array, " T"]) -> Float[Array, "T vocab"]:
+        """The laws after each token, -inf after an impossible prefix."""
+        p = jnp.asarray(self.p)
+        place = jnp.arange(tokens.shape[0])  # the next token stands at place + 1
+        ends = jnp.full((tokens.shape[0] + 1) // 2 * 2, SYMBOL, tokens.dtype)
+        whole = ends.at[: tokens.shape[0]].set(tokens)
+        memory = whole[1::2][self._source(whole[::2])][place // 2]
+        nothing = jnp.full(self.vocab, -jnp.inf, p.dtype)
+        uniform = nothing.at[SYMBOL:].set(-np.log(self.symbols))
+        instruction = nothing.at[:SYMBOL].set(jnp.log(p))
+        last_read = nothing.at[READ].set(0)
+        certain = jnp.where(jnp.arange(self.vocab) == memory[:, None], 0, -jnp.inf)
+        after = jnp.where((tokens == READ)[:, None], certain, uniform)
+        between = jnp.where((place == self.length - 3)[:, None], last_read, instruction)
+        rows = jnp.where((place % 2 == 0)[:, None], after, between)
+        # An instruction of probability zero, and one in place of the last read, is impossible.
+        inner = (place % 2 == 0) & (place > 0)
+        drawn = jnp.where(
+            place == self.length - 2, tokens == READ, p[jnp.clip(tokens, 0, IGNORE)] > 0
+        )
+        possible = jnp.cumprod(self._fits(tokens) & (~inner | drawn)) > 0
+        return jnp.where((possible & (place < self.length - 1))[:, None], rows, -jnp.inf)
+
+    def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
+        """`P[x_{T+1} | x_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
+        if is_empty("prefix", prefix):
+            return jnp.exp(self._first(jnp.asarray(self.p).dtype))
+        return jnp.exp(self.next_logits(prefix)[-1])
+
+    # -- exact questions about the law, in double precision --------------------------------------------
+
+    @property
+    def _law(self) -> Float[np.ndarray, " 3"]:
+        if not is_concrete(self.p):
+            raise ValueError("p is under a trace; this question needs its numbers")
+        if np.ndim(self.p) != 1:
+            raise ValueError(f"p has shape {np.shape(self.p)}; ask each world of a stack by itself")
+        return np.asarray(self.p, float)
+
+    def optimal_loss(self) -> float:
+        """`(P-2) H(p) + ln n (1 + (P-2)(1 - p_r))` nats: the least expected loss of a string in the
+        generative mode, where tokens 2, ..., T are predicted. In the clean mode it is zero."""
+        p, inner = self._law, self.pairs - 2
+        return inner * laws.entropy(p) + float(np.log(self.symbols)) * (1 + inner * (1 - p[READ]))
+
+    def reads(self) -> float:
+        """`1 + p_r (P-2)`: the expected number of reads of a string."""
+        return float(1 + self._law[READ] * (self.pairs - 2))
+
+    def divergence(self, other: "FlipFlop") -> float:
+        """`KL(this | other) = (P-2) KL(p | p')` in nats, of worlds of one length."""
+        check_kind("other", other, FlipFlop, "a FlipFlop")
+        if other._static != self._static:
+            raise ValueError(
+                f"other has (length, symbols, select) = {other._static}; this world has {self._static}"
+            )
+        return (self.pairs - 2) * laws.divergence(self._law, other._law)
+
+    def distance_law(self, to: Looked = "write") -> Float[np.ndarray, " distances"]:
+        """`[d - 1]`: the share of reads that are d pairs after their write, or after the last pair that shows
+        what is remembered (a write or another read), d = 1..P-1."""
+        check_choice("to", to, ("write", "informative"))
+        found = self._law[WRITE] if self.select == "last" else 0.0
+        if to == "informative":
+            found += self._law[READ]
+        return laws.distance_law(self.pairs, self._law[READ], float(found))
+
+    def mean_distance(self, to: Looked = "write") -> float:
+        """The mean of `distance_law`, in pairs."""
+        law = self.distance_law(to)
+        return float(law @ np.arange(1, len(law) + 1))
+
+    def window_error(self, window: int) -> float:
+        """The share of reads that the best guess from the last `window` tokens, the r among them, gets
+        wrong: that of the best n-gram model with n - 1 = `window`."""
+        check_count("window", window)
+        p = self._law
+        silent = p[IGNORE] if self.select == "last" else 1 - p[READ]
+        return laws.window_error(self.pairs, p[READ], float(silent), self.symbols, window)
