@@ -9,6 +9,7 @@ import pytest
 from minicosm.lab import Estimate, TrialResult, silent
 from minicosm.lab.audit import audit_claim
 from minicosm.studies.nce import STUDY, readings, trials
+from minicosm.studies.nce.arms import KINDS, METHODS, SCHEDULES, by_arm
 from minicosm.studies.nce.experiments import images, sampled
 
 CLAIMS = {claim.id.removeprefix("nce/"): claim for claim in STUDY.claims}
@@ -36,9 +37,10 @@ def sampled_result(config, gd=20.0, ngd=5.0, ence=3.0, misled=True):
     fresh = np.broadcast_to(fresh if misled else fresh[::-1], best.shape).copy()
     chosen = fresh.argmin(axis=3)
     curves = np.ones((2, 2, 2, config.seeds, config.updates + 1), np.float32)
-    arrays = {"best": best, "last": last, "fresh": fresh, "chosen": chosen, "chosen_curves": curves}
+    arrays = {"best": best, "last": last, "fresh": fresh, "chosen": chosen, "curves": curves}
     numbers = {"rates": list(config.rates), "seeds": config.seeds}
-    return TrialResult(numbers, arrays | {"outside": best > 0}, config)
+    arrays |= {"outside": best > 0}
+    return TrialResult(numbers, by_arm(arrays, KINDS, METHODS, SCHEDULES), config)
 
 
 def images_result(config, gd=0.2, ngd=0.1):
@@ -52,7 +54,7 @@ def images_result(config, gd=0.2, ngd=0.1):
         * 2
     )
     arrays = {"loss": loss, "held_out": 2 * loss, "curves": np.repeat(loss[..., None], 10, axis=-1)}
-    return TrialResult({"rates": list(config.rates)}, arrays, config)
+    return TrialResult({"rates": list(config.rates)}, by_arm(arrays, KINDS, METHODS), config)
 
 
 def results_of(name, profile="laptop", **changes):
@@ -177,10 +179,10 @@ def test_small_runs_from_samples_and_on_images(tmp_path):
     """Normalised steps have the length that they were given; curves fall; a user's file is read."""
     config = trials.Sampled(seed=0, seeds=2, updates=3, batch=50, rates=(0.1, 1.0), dimension=2)
     found = sampled.run(config, silent)
-    assert found.arrays["best"].shape == (2, 2, 2, 2, 2)
-    curves = found.arrays["chosen_curves"]
-    assert curves.shape == (2, 2, 2, 2, 4) and (np.diff(curves, axis=-1) <= 0).all()
-    assert np.isfinite(found.arrays["fresh"]).all()
+    assert found.arrays["best_nce_gd_constant"].shape == (2, 2)
+    curves = found.arrays["curves_exponential_ngd_decay"]
+    assert curves.shape == (2, 4) and (np.diff(curves, axis=-1) <= 0).all()
+    assert np.isfinite(found.arrays["fresh_nce_ngd_constant"]).all()
     np.save(tmp_path / "some.npy", np.random.default_rng(0).integers(0, 9, size=(80, 4, 4)))
     config = trials.Images(
         seed=0,
@@ -192,5 +194,6 @@ def test_small_runs_from_samples_and_on_images(tmp_path):
         held_out=20,
     )
     found = images.run(config, silent)
-    assert found.arrays["loss"].shape == (2, 2, 1, 2) and np.isfinite(found.arrays["loss"]).all()
-    assert abs(found.arrays["curves"][0, :, :, :, 0] - np.log(2)).max() < 0.3
+    loss = found.arrays["loss_exponential_ngd"]
+    assert loss.shape == (1, 2) and np.isfinite(loss).all()
+    assert abs(found.arrays["curves_nce_gd"][:, :, 0] - np.log(2)).max() < 0.3

@@ -8,7 +8,6 @@ import numpy as np
 
 from minicosm.lab import Estimate, Results, Rows
 
-from .arms import KINDS, METHODS, SCHEDULES
 from .trials import IMAGES
 
 NAMES = {"nce": "NCE", "exponential": "eNCE", "gd": "GD", "ngd": "NGD"}
@@ -77,9 +76,11 @@ def exponents(found: Rows, column: str, by: str = "R", low: float = 0.0) -> dict
 # -- from samples -----------------------------------------------------------------------------------
 
 
-def index(kind: str, method: str, schedule: str = "constant") -> tuple[int, int, int]:
-    """Where an arm stands in the arrays."""
-    return KINDS.index(kind), METHODS.index(method), SCHEDULES.index(schedule)
+def of_runs(
+    results: Results, world: str, what: str, kind: str, method: str, schedule: str = "constant"
+) -> np.ndarray:
+    """An array of an arm, [step size, seed]."""
+    return np.asarray(results[world].arrays[f"{what}_{kind}_{method}_{schedule}"])
 
 
 def ends(
@@ -89,7 +90,7 @@ def ends(
     rates = list(results[world].config.rates)
     if rate not in rates:
         raise LookupError(f"there is no run with the step size {rate:g}; there are {rates}")
-    return np.asarray(results[world].arrays[what][index(kind, method)][rates.index(rate)])
+    return of_runs(results, world, what, kind, method)[rates.index(rate)]
 
 
 def nearer(
@@ -103,25 +104,29 @@ def selected(
     results: Results, world: str, kind: str, method: str, schedule: str, what: str = "best"
 ) -> np.ndarray:
     """[seed] of the run with the least loss on fresh samples."""
-    at = index(kind, method, schedule)
-    chosen = results[world].arrays["chosen"][at]
-    return np.take_along_axis(results[world].arrays[what][at], chosen[None], axis=0)[0]
+    chosen, found = (
+        of_runs(results, world, name, kind, method, schedule) for name in ("chosen", what)
+    )
+    return np.take_along_axis(found, chosen[None], axis=0)[0]
 
 
 def misled(results: Results, world: str, times: float = 3.0) -> np.ndarray:
-    """[seed]: whether the run with the least fresh loss ends this many times as far away as the nearest."""
-    last = results[world].arrays["last"][index("nce", "ngd")]
+    """[seed]: 1 where the run with the least fresh loss ends this many times as far away as the nearest, else
+    0; NaN where that is not known."""
+    nearest = np.min(of_runs(results, world, "last", "nce", "ngd"), axis=0)
     chosen = selected(results, world, "nce", "ngd", "constant", "last")
-    return chosen >= times * np.min(last, axis=0)
+    unknown = np.isnan(chosen) | np.isnan(nearest)
+    return np.where(unknown, np.nan, chosen >= times * nearest)
 
 
 def share(truths: Any) -> Estimate:
     """A share with its 95% interval of Clopper and Pearson."""
     from scipy.special import betaincinv
 
-    count, right = len(truths), int(np.sum(truths))
-    if not count:
-        return Estimate(np.nan, 0.0, 1.0, 0)
+    count = len(truths)
+    if not count or np.isnan(truths).any():
+        return Estimate(np.nan, 0.0, 1.0, count)
+    right = int(np.sum(truths))
     low = float(betaincinv(right, count - right + 1, 0.025)) if right else 0.0
     high = float(betaincinv(right + 1, count - right, 0.975)) if right < count else 1.0
     return Estimate(right / count, low, high, count)
@@ -132,19 +137,17 @@ def share(truths: Any) -> Estimate:
 
 def of_images(results: Results, kind: str, method: str, what: str = "loss") -> np.ndarray:
     """[step size, seed] of an array."""
-    return np.asarray(results[IMAGES].arrays[what][KINDS.index(kind), METHODS.index(method)], float)
+    return np.asarray(results[IMAGES].arrays[f"{what}_{kind}_{method}"], float)
 
 
 def best_rate(results: Results, kind: str, method: str) -> int:
-    """The place of the step size with the least mean training loss; what is not finite is infinite."""
-    losses = of_images(results, kind, method)
-    return int(np.where(np.isfinite(losses), losses, np.inf).mean(axis=1).argmin())
+    """The place of the step size with the least mean training loss, or of one that is not known."""
+    return int(of_images(results, kind, method).mean(axis=1).argmin())
 
 
 def image_losses(results: Results, kind: str, method: str, what: str = "loss") -> np.ndarray:
     """[seed] at the best step size."""
-    found = of_images(results, kind, method, what)[best_rate(results, kind, method)]
-    return np.where(np.isfinite(found), found, np.inf)
+    return of_images(results, kind, method, what)[best_rate(results, kind, method)]
 
 
 def log_ratio(results: Results, kind: str, what: str = "loss") -> Estimate:

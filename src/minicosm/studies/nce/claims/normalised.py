@@ -16,8 +16,9 @@ from minicosm.lab import (
     worst,
 )
 
+from ..arms import KINDS
 from ..figures.steps import steps_figure, sweep_figure
-from ..readings import KINDS, NAMES, exponents, increases, ordered, where
+from ..readings import NAMES, exponents, increases, ordered, where
 from ..study import STUDY, THESIS
 from ..trials import families, precision, steps
 

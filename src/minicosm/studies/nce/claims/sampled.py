@@ -11,9 +11,9 @@ from minicosm.lab import (
     only_if,
 )
 
-from ..arms import METHODS
+from ..arms import KINDS, METHODS
 from ..figures.sampled import fresh_figure, rates_figure, selected_figure
-from ..readings import KINDS, NAMES, ends, misled, nearer, selected, share
+from ..readings import NAMES, ends, misled, nearer, selected, share
 from ..study import STUDY, THESIS
 from ..trials import AGAIN, MORE, ONE, SIXTEEN, both_worlds, more_dimensions, more_seeds
 

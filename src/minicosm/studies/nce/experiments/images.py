@@ -15,7 +15,7 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.models import DensityRatio
 from minicosm.training import fit_ensemble
 
-from ..arms import FIRST, KINDS, METHODS
+from ..arms import FIRST, KINDS, METHODS, by_arm
 from ..trials import Images
 from .rated import Rated, RatedLoss, own_rate, settings
 
@@ -94,7 +94,8 @@ class ImageRatios(eqx.Module):
 
 
 def run(config: Images, progress: Progress) -> TrialResult:
-    """Arrays are [loss, method, step size, seed]; curves also [tenth of the updates]."""
+    """For every loss and method arrays are [step size, seed]; curves also [tenth of the updates]. What is not
+    finite counts as an infinite loss."""
     images = load_images(config.images)
     parts = (KINDS, METHODS, ("constant",), config.rates)
     runs = list(product(*parts))
@@ -122,16 +123,21 @@ def run(config: Images, progress: Progress) -> TrialResult:
         progress=lambda done, total: progress(done, total, f"{len(runs)} networks a seed"),
         finite=False,
     )
-    fresh = np.asarray(_held_out(params.model, loss, jnp.stack(held), keys))
+    fresh = np.asarray(_held_out(params.model, loss, jnp.stack(held), keys), float)
     shape = (len(KINDS), len(METHODS), len(config.rates), config.seeds)
-    curves = np.transpose(history["losses"], (2, 1, 0)).reshape(*shape, -1)
+    curves = np.transpose(history["losses"], (2, 1, 0)).reshape(*shape, -1).astype(float)
+    last, fresh = (np.where(np.isfinite(each), each, np.inf) for each in (curves[..., -1], fresh.T))
     return TrialResult(
         {"rates": list(config.rates), "images": len(images), "shape": list(images.shape[1:])},
-        {
-            "loss": curves[..., -1],
-            "held_out": fresh.T.reshape(shape),
-            "curves": curves.astype(np.float32),
-        },
+        by_arm(
+            {
+                "loss": last,
+                "held_out": fresh.reshape(shape),
+                "curves": curves.astype(np.float32),
+            },
+            KINDS,
+            METHODS,
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from minicosm.lab import Progress, TrialResult
 from minicosm.training import SampledContrast, fit_ensemble
 from minicosm.worlds import DiagonalGaussian, ExponentialFamily, GaussianMean
 
-from ..arms import FIRST, KINDS, METHODS, SCHEDULES
+from ..arms import FIRST, KINDS, METHODS, SCHEDULES, by_arm
 from ..trials import Sampled
 from .rated import Rated, RatedLoss, own_rate, settings
 
@@ -21,22 +21,27 @@ MEAN = 16.0  # of the data in one dimension
 
 
 def run(config: Sampled, progress: Progress) -> TrialResult:
-    """Arrays are [loss, method, schedule, step size, seed]; curves of the runs with the least loss on fresh
-    samples, as the source chooses them, are [loss, method, schedule, seed, update]."""
+    """For every loss, method and schedule arrays are [step size, seed]; `chosen` are the runs with the least
+    loss on fresh samples, as the source chooses them, and their curves are [seed, update]."""
     with jax.enable_x64(True):
         best, last, fresh, outside = _runs(config, progress)
     chosen = np.where(np.isnan(fresh), np.inf, fresh).argmin(axis=3)
     curves = np.take_along_axis(best, chosen[:, :, :, None, :, None], axis=3)[:, :, :, 0]
     return TrialResult(
         {"rates": list(config.rates), "seeds": config.seeds},
-        {
-            "best": best[..., -1],
-            "last": last,
-            "fresh": fresh,
-            "outside": outside,
-            "chosen": chosen,
-            "chosen_curves": curves.astype(np.float32),
-        },
+        by_arm(
+            {
+                "best": best[..., -1],
+                "last": last,
+                "fresh": fresh,
+                "outside": outside,
+                "chosen": chosen,
+                "curves": curves.astype(np.float32),
+            },
+            KINDS,
+            METHODS,
+            SCHEDULES,
+        ),
     )
 
 

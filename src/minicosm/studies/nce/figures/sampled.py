@@ -6,7 +6,7 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure
 
-from ..readings import NAMES, ends, index, misled, selected
+from ..readings import NAMES, ends, misled, of_runs, selected
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ def selected_figure(results: Results) -> "Figure":
     for row, schedule in zip(grid, ("constant", "decay"), strict=True):
         for ax, world in zip(row, results, strict=True):
             for arm, colour, _ in ARMS:
-                curves = results[world].arrays["chosen_curves"][index(*arm, schedule)]
+                curves = of_runs(results, world, "curves", *arm, schedule)
                 _band(ax, curves, colour, _name(arm))
             ax.set_ylim(0, None)
             ax.set_title(f"{world}, {_STEPS[schedule]}", fontsize=10)
@@ -75,9 +75,8 @@ def _band(ax: Any, curves: np.ndarray, colour: str, label: str) -> None:
 
 def fresh_figure(results: Results) -> "Figure":
     """Distance at the end against the loss on fresh samples, a point for every run."""
-    at = index("nce", "ngd")
     last, fresh = (
-        np.concatenate([result.arrays[name][at] for result in results.values()], axis=1)
+        np.concatenate([of_runs(results, world, name, "nce", "ngd") for world in results], axis=1)
         for name in ("last", "fresh")
     )
     chosen = [
@@ -94,7 +93,7 @@ def fresh_figure(results: Results) -> "Figure":
         ax.loglog(np.maximum(x, floor), y, "o", ms=5, color=colour, alpha=0.8, label=f"{rate:g}")
     ax.loglog(*(np.maximum(values, floor) for values in chosen), "o", ms=10, mfc="none", mec="0.3",
               mew=1, label="chosen")  # fmt: skip
-    count = int(sum(misled(results, world).sum() for world in results))
+    count = int(sum(np.nansum(misled(results, world)) for world in results))
     ax.set(xlabel="NCE loss on fresh samples", ylabel="distance to the truth at the end",
            title=f"misled in {count} of {last.shape[1]} seeds")  # fmt: skip
     ax.legend(
