@@ -25,7 +25,9 @@ def train(name, width, loss, seed):
         return {"test": (jax.vmap(model)(tests.signs).argmax(axis=1) == tests.label).mean()}
 
     start = eqx.nn.MLP(world.d, 2, width, 1, key=jax.random.key(seed))
-    model, seen = fit(loss, start, sgd, 12_000, jax.random.key(5), chunk=500, watch=keeping(accuracy))
+    model, seen = fit(
+        loss, start, sgd, 12_000, jax.random.key(5), chunk=500, watch=keeping(accuracy)
+    )
     print(f"{name}: 90% after {seen['step'][(seen['test'] > 0.9).argmax()]} steps")
     return Trajectory.of(seen, model), seen["test"]
 
