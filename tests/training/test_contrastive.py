@@ -9,6 +9,8 @@ from minicosm.theory.nce import Contrast
 from minicosm.training import SampledContrast, contrastive_loss, fit, ngd
 from minicosm.worlds import DiagonalGaussian, GaussianMean
 
+BOTH = ["nce", pytest.param("exponential", marks=pytest.mark.long)]
+
 
 def test_losses_are_their_formulas():
     data, noise = np.array([0.3, -2.0, 5.0]), np.array([-1.0, 0.5])
@@ -28,7 +30,7 @@ def test_equal_laws_cost_log_two_and_one():
     assert np.isclose(contrastive_loss(zeros, zeros, "exponential"), 1)
 
 
-@pytest.mark.parametrize("kind", ["nce", "exponential"])
+@pytest.mark.parametrize("kind", BOTH)
 def test_sampled_gradients_are_those_of_the_population_in_the_mean(kind):
     world = GaussianMean(1.5)
     loss = SampledContrast(world, kind, batch=20_000, clip=None)
@@ -43,7 +45,7 @@ def test_sampled_gradients_are_those_of_the_population_in_the_mean(kind):
     )
 
 
-@pytest.mark.parametrize("kind", ["nce", "exponential"])
+@pytest.mark.parametrize("kind", BOTH)
 def test_gradients_of_single_samples_can_be_limited(kind):
     """`min(1, K/|g|) g` for each sample, by a loop; the loss itself is not changed."""
     world, key = GaussianMean(2.0), jax.random.key(3)
