@@ -4,15 +4,8 @@ import equinox as eqx
 import jax
 import optax
 
-from minicosm.training import (
-    Distilled,
-    SignVectors,
-    Trajectory,
-    fit,
-    keeping,
-    labels_only,
-    two_shot,
-)
+from minicosm import training
+from minicosm.training import Distilled, SignVectors, labels_only
 from minicosm.worlds import SparseParity
 
 world = SparseParity(d=20, k=3)
@@ -25,15 +18,14 @@ def train(name, width, loss, seed):
         return {"test": (jax.vmap(model)(tests.signs).argmax(axis=1) == tests.label).mean()}
 
     start = eqx.nn.MLP(world.d, 2, width, 1, key=jax.random.key(seed))
-    model, seen = fit(
-        loss, start, sgd, 12_000, jax.random.key(5), chunk=500, watch=keeping(accuracy)
-    )
+    watch, key = training.keeping(accuracy), jax.random.key(5)
+    model, seen = training.fit(loss, start, sgd, 12_000, key, chunk=500, watch=watch)
     print(f"{name}: 90% after {seen['step'][(seen['test'] > 0.9).argmax()]} steps")
-    return Trajectory.of(seen, model), seen["test"]
+    return training.Trajectory.of(seen, model), seen["test"]
 
 
 teacher, curve = train("teacher", 256, Distilled(task, labels_only(), block=500), 0)
 middle = int((curve > 0.75).argmax())  # the checkpoint in the middle of its transition
 train("student of labels", 16, Distilled(task, labels_only(), block=500), 1)
-lesson = two_shot(middle, 4000, final=len(teacher) - 1)
+lesson = training.two_shot(middle, 4000, final=len(teacher) - 1)
 train("student of one checkpoint", 16, Distilled.of(task, teacher, lesson, block=500), 1)
