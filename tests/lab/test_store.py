@@ -248,3 +248,10 @@ def test_a_figure_that_was_changed_is_not_shown(store):
     file.write_text("<svg><script>alert(1)</script></svg>")
     assert store.load_verdict("smoke", "coins/fair")[1] is None
     assert "is not the one that was drawn" in warned[0]
+
+
+def test_names_of_numbers_may_be_formulas_and_tags_are_refused():
+    numbers = {"$R^2$": 1.5, "$x$": {"$y$": float("inf")}}
+    assert decode(encode(numbers)) == numbers
+    with pytest.raises(TypeError, match="keys must be strings, and not"):
+        encode({"$float": 1.0})

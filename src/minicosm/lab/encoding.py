@@ -14,6 +14,8 @@ from typing import Any
 
 from minicosm.lab.estimates import Estimate
 
+TAGS = ("$float", "$estimate")
+
 
 def encode(value: Any, where: str = "value") -> Any:
     """Turn a value into strict JSON; `where` names it when that is impossible (`TypeError`)."""
@@ -30,9 +32,9 @@ def encode(value: Any, where: str = "value") -> Any:
         return {f.name: encode(getattr(value, f.name), f"{where}.{f.name}") for f in fields(value)}
     if isinstance(value, Mapping):
         for key in value:
-            if not isinstance(key, str) or key.startswith("$"):
+            if not isinstance(key, str) or key in TAGS:
                 raise TypeError(
-                    f"{where} has the key {key!r}; keys must be strings not starting with '$'"
+                    f"{where} has the key {key!r}; keys must be strings, and not {' or '.join(TAGS)}"
                 )
         return {key: encode(item, f"{where}[{key!r}]") for key, item in value.items()}
     if isinstance(value, list | tuple):
