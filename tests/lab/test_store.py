@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minicosm.lab import LabError, Store, Trial, TrialResult, check, recall, silent
+from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import plain
 from minicosm.lab.store import address
 
