@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pytest
 
 from minicosm.adaptation import reliance, window
 from minicosm.worlds import LayeredPCFG
@@ -16,6 +17,7 @@ def test_a_window_is_centred_and_cut_at_the_ends():
     assert np.flatnonzero(window(1, 4, 6)).tolist() == [4]
 
 
+@pytest.mark.long
 def test_the_measures_of_an_exact_world_are_distances_of_its_conditionals():
     drawn = WORLD.sample(jax.random.key(0), 4)
     tokens = np.asarray(drawn.tokens)

@@ -35,6 +35,7 @@ def results():
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*OF_GROUPS, *OF_CASCADES])
 def test_a_claim_comes_out_as_registered_and_is_drawn(results, name):
     claim = CLAIMS[name]
@@ -45,6 +46,7 @@ def test_a_claim_comes_out_as_registered_and_is_drawn(results, name):
             assert claim.figure(found).axes
 
 
+@pytest.mark.long
 def test_example_7_is_decided_by_sympy_or_not_at_all(results):
     verdict = CLAIMS["example-7"].check(results["groups"]).verdict
     try:

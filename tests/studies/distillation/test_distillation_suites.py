@@ -57,6 +57,7 @@ def made_up(teacher, labels, leak):
     return {"suite": TrialResult({"seeds": config.seeds}, arrays, config)}
 
 
+@pytest.mark.long
 def test_batches_are_judged_by_their_slopes():
     batch, leak = CLAIMS["theorem-23-batch"], CLAIMS["leak-costs-squares"]
     right = made_up(0.1, 3.0, -2.0)
