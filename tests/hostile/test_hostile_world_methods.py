@@ -38,6 +38,7 @@ from hostile import (
     whole,
 )
 from minicosm.worlds import MaskLaw
+from minicosm.worlds.joint import random_ising
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -129,6 +130,7 @@ CALLS = [
     Call(COIN.verifier, log_table=array(COIN.log_values(), allows=("entry -1", "entry 10**6", "plus .5"))),
     Call(worlds.Ising.from_parameters, theta=array([0.1, 0.2, 0.3], allows=FREE),
          length=count(2, names="spins")),
+    Call(random_ising, key=key(), length=count(3), field=number(0.5), coupling=number(0.5)),
     Call(TABLE.conditional, tokens=tokens([0, 1]), mask=array([True, False])),
     Call(TABLE.number, tokens=tokens([0, 1], allows="one axis more")),
     Call(worlds.Knapsack, weights=thing((1, 2, 3)), target=count(3, allows=("0", "2**40", "2**70"))),
