@@ -65,38 +65,44 @@ FINITE = worlds.FiniteFamily([[-1.0], [0.0], [1.0]], [0.2, 1.0, 0.5], [0.4], [0.
 NODES = count(5)
 
 
-def family(world, theta, x):
-    """The calls that every exponential family has."""
-    parameter = array(theta, allows=FREE)
+PAIR = ("tokens far outside", "tokens below zero")  # as two numbers
+
+
+def family(world, theta, x, *, allows=FREE, finite=FREE):
+    """The calls that every exponential family has; its laws are those whose partition is `finite`."""
+    parameter = array(theta, allows=finite)
     own = [
-        Call(getattr(world, name), theta=parameter)
-        for name in ("log_partition", "mean", "covariance")
+        Call(world.log_partition, theta=array(theta, allows=allows)),
+        *(Call(getattr(world, name), theta=parameter) for name in ("mean", "covariance")),
     ]
     points = [Call(getattr(world, name), x=x) for name in ("statistics", "log_base")]
     return [
         *own,
         *points,
         Call(world.sample, key=key(), theta=parameter),
+        Call(world.extended, theta=array(theta, allows=allows)),
+        Call(world.fisher, theta=parameter),
+        Call(world.log_bhattacharyya, first=parameter, second=parameter),
+        Call(
+            world.log_density,
+            tau=array([*theta, 1.0], allows=(*FREE, *(PAIR if len(theta) == 1 else ()))),
+            x=x,
+        ),
         Call(world.grid, nodes=NODES),
     ]
 
 
 CALLS = [
     *family(LINE, [0.5], number(0.3)),
-    *family(WIDE, [0.5, 0.1], array([0.3], allows=FREE)),
+    *family(
+        WIDE,
+        [0.5, 0.1],
+        array([0.3], allows=FREE),
+        allows=(*FREE, *PAIR),
+        finite=[name for name in FREE if name != "entry -1"],
+    ),
     *family(FINITE, [0.5], whole(1)),
     Call(FINITE.law, theta=array([0.5], allows=FREE)),
-    Call(LINE.extended, theta=array([0.5], allows=FREE)),
-    Call(LINE.fisher, theta=array([0.5], allows=FREE)),
-    Call(LINE.check_theta, theta=array([0.5], allows=FREE), name=thing("theta", allows="'abc'")),
-    Call(
-        LINE.log_bhattacharyya, first=array([0.5], allows=FREE), second=array([0.5], allows=FREE)
-    ),
-    Call(
-        LINE.log_density,
-        tau=array([0.5, 1.0], allows=(*FREE, "tokens far outside", "tokens below zero")),
-        x=number(0.3),
-    ),
     Call(HIDDEN.messages, embeddings=array(EMBEDDED, allows=ROWS)),
     Call(REMEMBERING.embed, **SEEN),
     Call(REMEMBERING.conditionals, **SEEN),

@@ -131,7 +131,7 @@ class FiniteFamily(ExponentialFamily):
         return jnp.asarray(self.log_weights)[self._at(x)]
 
     def _log_weights_at(self, theta: Any) -> Float[Array, " K"]:
-        theta = jnp.asarray(self.check_theta(theta))
+        theta = jnp.asarray(self._check_theta(theta))
         return jnp.asarray(self.log_weights) + jnp.asarray(self.table) @ theta
 
     def log_partition(self, theta: Float[AnyArray, " p"]) -> Float[Array, ""]:
