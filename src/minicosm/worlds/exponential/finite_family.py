@@ -42,7 +42,9 @@ class FiniteFamily(ExponentialFamily):
                 f"statistics has shape {table.shape}; there must be a point and a statistic"
             )
         K, p = table.shape
-        weights = np.asarray(parameter("base", base, (K,)), np.float64)
+        weights = np.asarray(parameter("base", base, (None,)), np.float64)
+        if weights.size != K:
+            raise ValueError(f"base has {weights.size} weights; statistics has {K} points")
         if not weights.any():
             raise ValueError("base is 0 at every point; one must be positive")
         theta_data, theta_noise = (
