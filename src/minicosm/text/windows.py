@@ -38,7 +38,8 @@ class TextWindows(eqx.Module):
 
     @classmethod
     def read(cls, path: str | Path, *, vocab: int = 2000, window: int = 32) -> "TextWindows":
-        """The windows of a .txt file, or of all in a folder; the `vocab - 1` most frequent words have tokens."""
+        """The windows of a .txt file, or of all in a folder; the `vocab - 1` most frequent words have
+        tokens."""
         texts = [WORD.findall(text.lower()) for text in _texts(path)]
         most = check_count("vocab", vocab, least=2)
         size = check_count("window", window, least=2, most=2**16)

@@ -42,7 +42,8 @@ class MaskedSentences(eqx.Module):
     def __check_init__(self) -> None:
         if isinstance(self.world, type) or not hasattr(self.world, "longest"):
             raise TypeError(
-                f"world is {shown(self.world)}; it must be a world of sentences, with sample, vocab and longest"
+                f"world is {shown(self.world)}; it must be a world of sentences, with sample, vocab and "
+                "longest"
             )
         size = check_count("batch", self.batch) * self.world.longest
         check_size(f"batch = {self.batch} sentences", size)

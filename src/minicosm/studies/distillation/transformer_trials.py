@@ -116,13 +116,13 @@ class Text(Sentences):
 
 @sized(
     Attention,
-    smoke={"d": 6, "k": 2, "layers": 2, "teacher_heads": 2, "student_heads": 1, "seeds": 2,
+    smoke={"d": 6, "k": 2, "layers": 1, "teacher_heads": 1, "student_heads": 1, "seeds": 2,
            "teacher_steps": 20, "steps": 20, "chunk": 5, "judged": 5, "every": 10, "shot": 10, "batch": 8,
            "tests": 64, "traces": 16},
     laptop={},
     paper={"d": 100, "k": 6, "teacher_heads": 32, "student_heads": 4, "seeds": 5,
-           "teacher_steps": 250_000, "steps": 250_000, "chunk": 2_500, "judged": 2_500, "every": 10_000, "shot": 10_000,
-           "rate": 3e-4, "batch": 32},
+           "teacher_steps": 250_000, "steps": 250_000, "chunk": 2_500, "judged": 2_500,
+           "every": 10_000, "shot": 10_000, "rate": 3e-4, "batch": 32},
 )  # fmt: skip
 def attention(config: Attention) -> dict[str, Trial]:
     from .experiments import attention as experiment
@@ -149,7 +149,7 @@ def next_tokens(config: NextTokens) -> dict[str, Trial]:
 @sized(
     Text,
     smoke={"layers": 1, "teacher_heads": 2, "student_heads": 2, "teachers": 2, "pairs": 2, "window": 12,
-           "teacher_steps": 16, "horizons": (6,), "chunk": 1, "shot": 2, "batch": 4, "tests": 64,
+           "teacher_steps": 48, "horizons": (48,), "chunk": 1, "shot": 2, "batch": 4, "tests": 16,
            "probes": 16, "words": 50},
     laptop={},
     paper={"layers": 12, "teacher_heads": 96, "student_heads": 32, "teachers": 1, "words": 30_000,

@@ -65,7 +65,8 @@ def _groups(layer: Layer) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def _above(
     grammar: Grammar, h: int, layer: Layer, below: Float[Array, "s l n"]
 ) -> Float[Array, "t k n"]:
-    """The band of the next height: products of the bands of children, summed over the rules of each symbol."""
+    """The band of the next height: products of the bands of children, summed over the rules of each
+    symbol."""
     size = below.shape[-1]
     first, (least, most) = grammar.spans[h][0], grammar.spans[h + 1]
     width = max(0, min(most, size - 1) - least + 1)

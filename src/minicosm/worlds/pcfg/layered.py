@@ -60,8 +60,9 @@ class LayeredPCFG(eqx.Module):
     their probabilities (equal ones unless they are given), until all are terminals. Token t is the t-th
     terminal in order. Methods take one sentence, padded after its end with the id V or not.
 
-    Everything exact is a product of matrices in bands, one batch for each layer (`charts`). In float32 sentences of a
-    hundred tokens and more may leave the range of numbers; ask about them under `jax.enable_x64(True)`.
+    Everything exact is a product of matrices in bands, one batch for each layer (`charts`). In float32
+    sentences of a hundred tokens and more may leave the range of numbers; ask about them under
+    `jax.enable_x64(True)`.
     """
 
     grammar: Grammar = eqx.field(static=True)
@@ -79,7 +80,8 @@ class LayeredPCFG(eqx.Module):
     @classmethod
     def named(cls, name: str, below: int = 22) -> "LayeredPCFG":
         """A grammar of the source, "cfg3b", "cfg3i", "cfg3h", "cfg3g" or "cfg3f", or what is below one of its
-        symbols (15: sentences of 18 to 27 tokens). "cfg3b_released" lacks a rule, as the authors' code does."""
+        symbols (15: sentences of 18 to 27 tokens). "cfg3b_released" lacks a rule, as the authors' code
+        does."""
         return cls(named_rules(name, below), below)
 
     # -- sizes and lengths ---------------------------------------------------------------------------

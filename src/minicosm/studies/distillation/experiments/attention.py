@@ -177,8 +177,8 @@ def _students(
     config: Attention, world: SparseParity, arms: dict[str, Any], trajectory: Trajectory, held: Held,
     progress: Progress, folder: Path,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Accuracy of students after every chunk, `[step, seed]` for each arm. Under every arm a seed has the same
-    start and the same inputs."""
+    """Accuracy of students after every chunk, `[step, seed]` for each arm. Under every arm a seed has the
+    same start and the same inputs."""
     slots = max(len(c.used) for curricula, _ in arms.values() for c in curricula)
     losses = [
         _loss(config, world, trajectory.member(i), curricula[i], tau, slots)

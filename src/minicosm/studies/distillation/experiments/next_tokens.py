@@ -1,9 +1,9 @@
 """GPT-like teachers and students of a grammar, trained on the last tokens of nodes of some height.
 
-Numbers, by height: `floor` and `bayes`, losses of the law of tokens at such places and of the exact one on the
-test sentences; `ceiling`, top-1 accuracy of the exact one, and `error`, its standard error; `loss` and
-`teacher_accuracy` of every teacher; `accuracy`, top-1 of every student by arm. Arrays: `steps`; `losses`, `top`
-`[step, teacher]`, teachers of the first height first.
+Numbers, by height: `floor` and `bayes`, losses of the law of tokens at such places and of the exact one on
+the test sentences; `ceiling`, top-1 accuracy of the exact one, and `error`, its standard error; `loss` and
+`teacher_accuracy` of every teacher; `accuracy`, top-1 of every student by arm. Arrays: `steps`; `losses`,
+`top` `[step, teacher]`, teachers of the first height first.
 """
 
 from math import gcd
@@ -121,9 +121,11 @@ def _by_height(config: NextTokens, models: Any) -> list[Any]:
 
     def part(i: int) -> Any:
         return jax.tree.map(
-            lambda leaf: leaf[i * config.teachers : (i + 1) * config.teachers]
-            if eqx.is_array(leaf)
-            else leaf,
+            lambda leaf: (
+                leaf[i * config.teachers : (i + 1) * config.teachers]
+                if eqx.is_array(leaf)
+                else leaf
+            ),
             models,
         )
 

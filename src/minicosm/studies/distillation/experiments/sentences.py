@@ -7,10 +7,10 @@ arm and student: `robust`, medians of L_robust for n = 2..5, and `probe`, accura
 non-terminals of the heights below the root.
 
 Arrays: `steps`; `losses`, `top` `[step, teacher]`; `robust`, `close` `[step, teacher, n]`, medians for
-n = 2..5; `head_steps`, and `head_top_small`, `head_top_large` `[step, pair]`, accuracies from labels by number
-of heads; of one sentence `tree_tokens`, `tree_symbols`, `tree_boundaries`, `tree_exact` `[token, V]`, and
-`tree_said` `[step, arm, token, V]`, what the first student of the arms labels, one-shot and progressive says
-of each token given all others, after `tree_steps`.
+n = 2..5; `head_steps`, and `head_top_small`, `head_top_large` `[step, pair]`, accuracies from labels by
+number of heads; of one sentence `tree_tokens`, `tree_symbols`, `tree_boundaries`, `tree_exact` `[token, V]`,
+and `tree_said` `[step, arm, token, V]`, what the first student of the arms labels, one-shot and progressive
+says of each token given all others, after `tree_steps`.
 """
 
 from functools import cache

@@ -1,7 +1,8 @@
 """BERT-like teachers and students of windows of a user's text.
 
-Numbers: `floor`, the entropy of words; `loss`, `teacher_accuracy` and `accuracy` as for sentences of a grammar, on
-held-out windows; `windows` and `words`, how many there are. Arrays: `steps`, `losses`, `top`, `robust`, `close`.
+Numbers: `floor`, the entropy of words; `loss`, `teacher_accuracy` and `accuracy` as for sentences of a
+grammar, on held-out windows; `windows` and `words`, how many there are. Arrays: `steps`, `losses`, `top`,
+`robust`, `close`.
 """
 
 import hashlib
