@@ -1,5 +1,5 @@
-"""Real text and code: files in two languages, a corpus with topics, subwords, BLEU, and running a program
-that is judged.
+"""Real text and code: files in two languages, a corpus with topics, windows of a text, subwords, BLEU, and
+running a program that is judged.
 
 Its modules are imported when a name is asked for: whoever only names a tokenizer does not wait for JAX.
 """
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from .token_pairs import Bucket, Ragged, TokenPairs, buckets, encode
     from .topic_corpus import TopicCorpus, read_topic_corpus
+    from .windows import TextWindows, WindowSample
 
 _HOMES = {
     "bleu_score": ("Bleu", "bleu"),
@@ -36,6 +37,7 @@ _HOMES = {
     ),
     "token_pairs": ("Bucket", "Ragged", "TokenPairs", "buckets", "encode"),
     "topic_corpus": ("TopicCorpus", "read_topic_corpus"),
+    "windows": ("TextWindows", "WindowSample"),
 }
 
 __all__ = [
@@ -50,8 +52,10 @@ __all__ = [
     "SentencePiece",
     "Subwords",
     "Survey",
+    "TextWindows",
     "TokenPairs",
     "TopicCorpus",
+    "WindowSample",
     "bleu",
     "buckets",
     "encode",

@@ -18,12 +18,14 @@ from .fit import History, Loss, fit, fit_ensemble
 from .labels import Labelled, LabelledWorld, LabelObjective
 from .least_squares import Fitted, least_squares
 from .logged import logged
+from .next_tokens import NextBatch, NextTokens
 from .objectives import CausalObjective, MaskedObjective, Objective
 from .one_of import OneOf
 from .progress import Diverged, Stopped
 from .refinement import Pairs, RefinementObjective, TranslationObjective
 from .schedules import adam, adamw, muon, ngd, warmup_cosine, warmup_linear
 from .sentences import MaskedBatch, MaskedSentences
+from .sign_tokens import SignTokens
 from .trajectory import Trajectory, Transition, keeping, stacked, steps_to, transition
 
 __all__ = [
@@ -47,11 +49,14 @@ __all__ = [
     "MaskedBatch",
     "MaskedObjective",
     "MaskedSentences",
+    "NextBatch",
+    "NextTokens",
     "Objective",
     "OneOf",
     "Pairs",
     "RefinementObjective",
     "SampledContrast",
+    "SignTokens",
     "SignVectors",
     "Stopped",
     "Task",

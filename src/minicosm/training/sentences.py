@@ -31,14 +31,20 @@ class MaskedBatch(NamedTuple):
 class MaskedSentences(eqx.Module):
     """Masked prediction with BERT's corruption: `max(1, round(rate * length))` positions of a sentence
     are chosen; 80% show the mask, 10% a uniform token, 10% their own. The model has `embed` and `logits`.
+    The world has `vocab`, `longest` and `sample(key)`, whose draws have `tokens` and `length`: a grammar, or
+    windows of a text.
     """
 
-    world: LayeredPCFG
+    world: Any
     batch: int = eqx.field(static=True, default=32, kw_only=True)
     rate: float = eqx.field(static=True, default=0.3, kw_only=True)
 
     def __check_init__(self) -> None:
-        check_kind("world", self.world, LayeredPCFG, "a LayeredPCFG")
+        if isinstance(self.world, type) or not hasattr(self.world, "longest"):
+            raise TypeError(
+                f"world is {shown(self.world)}; it must be a world of sentences, with sample, vocab and "
+                "longest"
+            )
         size = check_count("batch", self.batch) * self.world.longest
         check_size(f"batch = {self.batch} sentences", size)
         if check_number("rate", self.rate, 0, 1) == 0:
@@ -88,6 +94,7 @@ class MaskedSentences(eqx.Module):
     def bayes(self, batch: MaskedBatch) -> Float[Array, "n V"]:
         """The exact law of every answer given what a model sees: chosen positions show their own token with
         probability .1, so that a token that is seen may have been changed."""
+        check_kind("world", self.world, LayeredPCFG, "a LayeredPCFG")
         rate, vocab = self.rate, self.world.vocab
 
         def one(b: MaskedBatch) -> Float[Array, "m V"]:

@@ -127,3 +127,30 @@ def above_ceiling(results: Results) -> np.ndarray:
     students = [top for arms in numbers["accuracy"].values() for top in arms.values()]
     tops = [np.asarray(top, float) for top in (numbers["teacher_accuracy"], *students)]
     return np.concatenate(tops) - numbers["ceiling"] - 2 * numbers["error"]
+
+
+def student_reliance(results: Results, arm: str, n: int) -> np.ndarray:
+    """The median of L_robust of the students of an arm at the shortest horizon."""
+    found = np.asarray(results["sentences"].numbers["robust"][arm], float)
+    return found[taught(results), n - 2]
+
+
+def probe_accuracy(results: Results, arm: str) -> np.ndarray:
+    """How often probes tell the non-terminal that ends at a token, `[student, height - 2]`, for the heights
+    below the root."""
+    found = np.asarray(results["sentences"].numbers["probe"][arm], float)
+    return found[taught(results)]
+
+
+def head_times(results: Results, size: str) -> np.ndarray:
+    """The steps after which models from labels with few heads ("small") or many ("large") first have 80% of
+    their own accuracy at the end; NaN where an accuracy is NaN."""
+    arrays = results["sentences"].arrays
+    top = np.asarray(arrays[f"head_top_{size}"], float)
+    first = np.argmax(top >= 0.8 * top[-1], axis=0)
+    return np.asarray(arrays["head_steps"], float)[first] + 0 * top.sum(axis=0)
+
+
+def head_tops(results: Results, size: str) -> np.ndarray:
+    """Their accuracy at the end."""
+    return np.asarray(results["sentences"].arrays[f"head_top_{size}"], float)[-1]

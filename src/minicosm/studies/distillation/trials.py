@@ -202,6 +202,8 @@ class Sentences:
     tests: int = 4096
     probes: int = 256
     """Sentences on which teachers are judged after every chunk, and reliance on neighbours is measured."""
+    probe_steps: int = 300
+    """Of the probes of non-terminals."""
 
     def __post_init__(self) -> None:
         if self.pairs < 2 or self.teachers < 1 or not self.horizons:
@@ -305,8 +307,8 @@ def lengths(config: Lengths) -> dict[str, Trial]:
 @sized(
     Sentences,
     smoke={"below": 10, "layers": 1, "teacher_heads": 2, "student_heads": 2, "teachers": 2, "pairs": 2,
-           "teacher_steps": 16, "horizons": (6,), "chunk": 1, "shot": 2, "batch": 4, "tests": 64,
-           "probes": 16},
+           "teacher_steps": 48, "horizons": (48,), "chunk": 1, "shot": 2, "teacher_rate": 5e-3, "batch": 4,
+           "tests": 16, "probes": 16, "probe_steps": 10},
     laptop={},
     paper={"below": 22, "layers": 4, "teacher_heads": 32, "student_heads": 8, "teachers": 3, "pairs": 6,
            "teacher_steps": 8000, "horizons": (1500, 3000, 7500, 15_000), "chunk": 125, "batch": 512,

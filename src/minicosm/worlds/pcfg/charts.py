@@ -1,15 +1,18 @@
-"""Inside, outside and prefix probabilities of layered grammars, as products of matrices.
+"""Inside, outside and prefix probabilities of layered grammars, in bands.
 
-For evidence rows `v_1..v_T` over the terminals let `M_A[i, j]` be the weight of all ways in which A
+For evidence rows `v_1..v_n` over the terminals let `M_A[i, j]` be the weight of all ways in which A
 derives the positions i+1..j. Of a terminal w it has `v_{i+1}[w]` next to the diagonal, and of a symbol above
 
     M_A = sum over rules A -> B C ... of  p  M_B M_C ...
 
-so that one batch of matrix products is one layer. Outside probabilities are derivatives of `M_root[0, n]`.
-For prefixes let `r_A[j]` be the probability that what stands before position j+1 is seen and A starts there:
-from the root down `r_B += p r_A`, `r_C += p r_A M_B`, and so on. Of a terminal it is `P[x_1..x_j, next = w]`.
+Symbols of one height derive few lengths, so a chart keeps of each height the band `[A, l, i] =
+M_A[i, i + shortest + l]`, and of the root the row `M[0, :]`. Outside probabilities are derivatives of the
+root's entry n. For prefixes let `r_A[j]` be the probability that what stands before position j+1 is seen and
+A starts there: from the root down `r_B += p r_A`, `r_C += p r_A M_B`, and so on. Of a terminal it is
+`P[x_1..x_j, next = w]`.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -19,7 +22,10 @@ from jaxtyping import Array, Float, Int
 
 from .grammar import Grammar, Layer
 
-Chart = list[Float[Array, "_ _ _"]]
+Chart = list[Float[Array, "*_"]]
+"""Bands of the heights 1, 2, ... below the root, and the root's row."""
+UNROLLED = 8
+"""Wider bands are multiplied by a compiled loop."""
 
 
 def scales(grammar: Grammar, rows: Float[Array, "T V"]) -> Float[Array, " T"]:
@@ -31,42 +37,129 @@ def scales(grammar: Grammar, rows: Float[Array, "T V"]) -> Float[Array, " T"]:
     return jax.lax.stop_gradient(jnp.where(mean > 0, jnp.where(mean > 0, mean, 1.0) ** -rate, 1.0))
 
 
-def inside(grammar: Grammar, rows: Float[Array, "T V"], weights: Chart | None = None) -> Chart:
-    """`M` of every height, from the terminals up; `weights` multiply the entries, one array a height."""
-    length = rows.shape[0]
-    place = jnp.arange(length)
-    bottom = jnp.zeros((rows.shape[1], length + 1, length + 1), rows.dtype)
-    chart = [bottom.at[:, place, place + 1].set(rows.T)]
+def inside(grammar: Grammar, rows: Float[Array, "n V"], weights: Chart | None = None) -> Chart:
+    """The chart of these rows, from the terminals up; `weights` multiply its entries."""
+    chart = [jnp.pad(rows.T, ((0, 0), (0, 1)))[:, None, :]]
     for h, layer in enumerate(grammar.layers):
         if weights is not None:
             chart[-1] = chart[-1] * weights[h]
-        chart.append(_above(layer, chart[-1]))
+        root = h + 1 == len(grammar.layers)
+        chart.append((_row if root else _above)(grammar, h, layer, chart[-1]))
     if weights is not None:
         chart[-1] = chart[-1] * weights[-1]
     return chart
 
 
-def _above(layer: Layer, below: Float[Array, "s n n"]) -> Float[Array, "t n n"]:
-    """One layer: products of the matrices of children, summed over the rules of each symbol."""
+def _groups(layer: Layer) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The rules of a layer by how many children they have: `[rule, child]`, and `[symbol, rule]`, their
+    probabilities."""
+    counts = np.array([len(children) for children in layer.children])
+    for count in np.unique(counts):
+        chosen = np.flatnonzero(counts == count)
+        chances = np.zeros((len(layer.symbols), len(chosen)))
+        for place, r in enumerate(chosen):
+            chances[layer.parents[r], place] = layer.probabilities[r]
+        yield np.array([layer.children[r] for r in chosen]), chances
+
+
+def _above(
+    grammar: Grammar, h: int, layer: Layer, below: Float[Array, "s l n"]
+) -> Float[Array, "t k n"]:
+    """The band of the next height: products of the bands of children, summed over the rules of each
+    symbol."""
     size = below.shape[-1]
-    known = jnp.concatenate([below, jnp.eye(size, dtype=below.dtype)[None]])
-    children = _padded(layer, below.shape[0])
-    product = known[children[:, 0]]
-    for m in range(1, children.shape[1]):
-        product = product @ known[children[:, m]]
-    weighted = jnp.asarray(layer.probabilities, below.dtype)[:, None, None] * product
-    return jax.ops.segment_sum(weighted, jnp.asarray(layer.parents), len(layer.symbols))
+    first, (least, most) = grammar.spans[h][0], grammar.spans[h + 1]
+    width = max(0, min(most, size - 1) - least + 1)
+    total = jnp.zeros((len(layer.symbols), width, size), below.dtype)
+    for children, chances in _groups(layer):
+        count = children.shape[1]
+        product = below[children[:, -1]]
+        for m in range(count - 2, -1, -1):
+            product = _product(below[children[:, m]], first, product, (count - 1 - m) * first)
+        mixed = jnp.einsum("tr,rli->tli", jnp.asarray(chances, below.dtype), product)
+        # Lengths that no symbol of this height derives have the weight 0.
+        mixed = mixed[:, max(0, least - count * first) :]
+        more = min(width, max(0, count * first - least))
+        mixed = mixed[:, : width - more]
+        total = total + jnp.pad(mixed, ((0, 0), (more, width - more - mixed.shape[1]), (0, 0)))
+    return total
 
 
-def _padded(layer: Layer, none: int) -> Int[np.ndarray, "rules most"]:
-    """Children of all rules, filled up with the number `none`."""
-    most = layer.most_children
-    return np.array([[*c, *([none] * (most - len(c)))] for c in layer.children])
+def _product(
+    a: Float[Array, "r k n"], first: int, b: Float[Array, "r l n"], second: int
+) -> Float[Array, "r m n"]:
+    """The product of matrices in bands whose shortest lengths are `first` and `second`: `out[k + l, i] +=
+    a[k, i] b[l, i + first + k]`."""
+    size = a.shape[-1]
+    width = max(0, min(a.shape[1] + b.shape[1] - 1, size - first - second))
+    if not width or not b.shape[1]:
+        return jnp.zeros((a.shape[0], width, size), a.dtype)
+    wide = jnp.pad(b, ((0, 0), (0, 0), (0, first + a.shape[1])))
+    room = jnp.zeros((a.shape[0], a.shape[1] + b.shape[1] - 1, size), a.dtype)
+
+    def add(room: Array, k: Any) -> tuple[Array, None]:
+        moved = jax.lax.dynamic_slice_in_dim(wide, first + k, size, axis=2)
+        part = jax.lax.dynamic_index_in_dim(a, k, axis=1) * moved
+        here = jax.lax.dynamic_slice_in_dim(room, k, b.shape[1], axis=1)
+        return jax.lax.dynamic_update_slice_in_dim(room, here + part, k, axis=1), None
+
+    if a.shape[1] <= UNROLLED:
+        parts = [
+            jnp.pad(
+                a[:, k, None] * wide[:, :, first + k : first + k + size],
+                ((0, 0), (k, a.shape[1] - 1 - k), (0, 0)),
+            )
+            for k in range(a.shape[1])
+        ]
+        return sum(parts[1:], parts[0])[:, :width]
+    return jax.lax.scan(add, room, jnp.arange(a.shape[1]))[0][:, :width]
+
+
+def _row(
+    grammar: Grammar, h: int, layer: Layer, below: Float[Array, "s l n"]
+) -> Float[Array, " n"]:
+    """The row of the root: what it derives from the first position on."""
+    first, size = grammar.spans[h][0], below.shape[-1]
+    total = jnp.zeros(size, below.dtype)
+    for children, chances in _groups(layer):
+        start = jnp.zeros((len(children), size), below.dtype).at[:, 0].set(1)
+        for m in range(children.shape[1]):
+            start = _along(start, below[children[:, m]], first)
+        total = total + jnp.asarray(chances[0], below.dtype) @ start
+    return total
+
+
+def _along(
+    row: Float[Array, "r n"], band: Float[Array, "r l n"], first: int
+) -> Float[Array, "r n"]:
+    """A row times a matrix in a band: `out[i + first + l] += row[i] band[l, i]`."""
+    count, width, size = band.shape
+    if not width:
+        return jnp.zeros_like(row)
+    # Row l moves l places to the right if rows of one length are read as rows of one less.
+    reach = size + width
+    flat = jnp.pad(row[:, None] * band, ((0, 0), (0, 0), (0, width))).reshape(count, -1)
+    moved = flat[:, : width * (reach - 1)].reshape(count, width, reach - 1)
+    return jnp.pad(jnp.sum(moved, axis=1), ((0, 0), (first, 0)))[:, :size]
 
 
 def total(chart: Chart, length: Any) -> Float[Array, ""]:
     """The weight of all derivations of the first `length` positions from the root."""
-    return chart[-1][0, 0, length]
+    return chart[-1][length]
+
+
+def dense(grammar: Grammar, chart: Chart, h: int) -> Float[Array, "s n n"]:
+    """The matrices of height h + 1, `[A, i, j]`."""
+    part = chart[h]
+    if h + 1 == len(chart):
+        return jnp.zeros((1, len(part), len(part)), part.dtype).at[0, 0].set(part)
+    width, size = part.shape[1:]
+    start, stop = np.arange(size)[:, None], np.arange(size)
+    length = stop - start - grammar.spans[h][0]
+    known = (length >= 0) & (length < width)
+    if not width:
+        return jnp.zeros((part.shape[0], size, size), part.dtype)
+    return jnp.where(known, part[:, np.clip(length, 0, width - 1), start], 0.0)
 
 
 def token_derivatives(
@@ -88,20 +181,23 @@ def node_weights(grammar: Grammar, rows: Float[Array, "T V"], length: Any) -> tu
     return found, value
 
 
-def prefix_weights(grammar: Grammar, chart: Chart) -> Float[Array, "_ V"]:
-    """`[j, w] = P[x_1..x_j, next token w]` for j = 0..T, from a chart of one-hot rows."""
+def prefix_weights(grammar: Grammar, chart: Chart, height: int = 1) -> Float[Array, "_ V"]:
+    """`[j, w] = P[x_1..x_j, next token w, a node of this height ends with it]` for j = 0..n, from a chart of
+    one-hot rows: from this height down only last children are followed."""
     size = chart[0].shape[-1]
     start = jnp.zeros((1, size), chart[0].dtype).at[0, 0].set(1)
-    for layer, below in zip(reversed(grammar.layers), reversed(chart[:-1]), strict=True):
-        known = jnp.concatenate([below, jnp.eye(size, dtype=below.dtype)[None]])
-        children = _padded(layer, below.shape[0])
-        chances = jnp.asarray(layer.probabilities, below.dtype)[:, None]
-        reach = chances * start[jnp.asarray(layer.parents)]  # of each rule
-        arrived = jnp.zeros((below.shape[0] + 1, size), below.dtype)
-        for m in range(children.shape[1]):
-            arrived = arrived.at[children[:, m]].add(reach)
-            reach = jnp.einsum("ri,rij->rj", reach, known[children[:, m]])
-        start = arrived[:-1]
+    for h in range(len(grammar.layers) - 1, -1, -1):
+        below, first = chart[h], grammar.spans[h][0]
+        arrived = jnp.zeros((below.shape[0], size), below.dtype)
+        for children, chances in _groups(grammar.layers[h]):
+            reach = jnp.asarray(chances.T, below.dtype) @ start  # of each rule
+            for m in range(children.shape[1]):
+                last = m + 1 == children.shape[1]
+                if last or h + 2 > height:
+                    arrived = arrived.at[children[:, m]].add(reach)
+                if not last:
+                    reach = _along(reach, below[children[:, m]], first)
+        start = arrived
     return start.T
 
 
@@ -117,7 +213,8 @@ def expected_ngrams(grammar: Grammar, gram: Int[Array, " n"]) -> Float[Array, ""
     pre = jnp.zeros((vocab, n + 1)).at[:, n - 1].set(rows[-1])
     suf = jnp.zeros((vocab, n + 1)).at[:, 1].set(rows[0])
     count = rows[0] if n == 1 else jnp.zeros(vocab)
-    for layer, below in zip(grammar.layers, chart[:-1], strict=True):
+    for h, layer in enumerate(grammar.layers):
+        below = dense(grammar, chart, h)
         parts = [_rule_ngrams(children, below, pre, suf, count) for children in layer.children]
         chances = jnp.asarray(layer.probabilities)
         owner, symbols = jnp.asarray(layer.parents), len(layer.symbols)

@@ -59,6 +59,15 @@ class Grammar:
         return tuple(found)
 
     @cached_property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """The fewest and the most tokens that a symbol of height 1, 2, ... derives."""
+        found = []
+        for law in self.lengths:
+            possible = np.flatnonzero(law.any(axis=0))
+            found.append((int(possible[0]), int(possible[-1])))
+        return tuple(found)
+
+    @cached_property
     def counts(self) -> tuple[int, ...]:
         """The largest number of nodes of height 1, 2, ..., up to the root's 1."""
         most: dict[int, np.ndarray] = {}
@@ -249,6 +258,9 @@ NAMED = {
 }
 """Rules of the five grammars of the source (its Figure 4.23), `symbol:children|children`; 1, 2, 3 are
 tokens."""
+NAMED["cfg3b_released"] = NAMED["cfg3b"].replace("9:3 2 1|2 1", "9:3 2 1")
+"""As in the authors' code release, which lacks one rule of the symbol 9; its sentences are longer than those
+whose lengths the source prints."""
 
 
 def named_rules(name: str, below: int = 22) -> dict[int, list[list[int]]]:

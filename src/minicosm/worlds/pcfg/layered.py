@@ -60,8 +60,9 @@ class LayeredPCFG(eqx.Module):
     their probabilities (equal ones unless they are given), until all are terminals. Token t is the t-th
     terminal in order. Methods take one sentence, padded after its end with the id V or not.
 
-    Everything exact is a product of matrices, one batch for each layer (`charts`). In float32 sentences of a
-    hundred tokens and more may leave the range of numbers; ask about them under `jax.enable_x64(True)`.
+    Everything exact is a product of matrices in bands, one batch for each layer (`charts`). In float32
+    sentences of a hundred tokens and more may leave the range of numbers; ask about them under
+    `jax.enable_x64(True)`.
     """
 
     grammar: Grammar = eqx.field(static=True)
@@ -79,7 +80,8 @@ class LayeredPCFG(eqx.Module):
     @classmethod
     def named(cls, name: str, below: int = 22) -> "LayeredPCFG":
         """A grammar of the source, "cfg3b", "cfg3i", "cfg3h", "cfg3g" or "cfg3f", or what is below one of its
-        symbols (15: sentences of 18 to 27 tokens)."""
+        symbols (15: sentences of 18 to 27 tokens). "cfg3b_released" lacks a rule, as the authors' code
+        does."""
         return cls(named_rules(name, below), below)
 
     # -- sizes and lengths ---------------------------------------------------------------------------
@@ -218,6 +220,16 @@ class LayeredPCFG(eqx.Module):
         impossible one."""
         return self._prefixes(tokens)[1][1:]
 
+    def boundary_laws(self, tokens: Int[AnyArray, " T"], height: int) -> Float[Array, "T V"]:
+        """`[i, x] = P[X_i = x | X_{1:i-1} = tokens_{1:i-1}, a node of this height ends with token i]`; zero
+        where that is impossible."""
+        self._check_height(height)
+        rows, _ = self._evidence(tokens, None)
+        count = len(tokens)
+        if known(rows):
+            rows = jnp.pad(rows, ((0, padded_length(count) - count), (0, 0)))
+        return cut(_boundary_laws(self, rows, int(height)), count)
+
     def first_law(self) -> Float[Array, " V"]:
         """The law of the first token."""
         return self._prefixes(np.zeros(1, int))[0][0]
@@ -283,11 +295,20 @@ def _prefixes(world: LayeredPCFG, rows: Array) -> tuple[Float[Array, "_ V"], Flo
     scaled = charts.scales(world.grammar, rows)[:, None] * rows
     chart = charts.inside(world.grammar, scaled)
     following = charts.prefix_weights(world.grammar, chart)
-    ending = chart[-1][0, 0]
+    ending = chart[-1]
     sums = jnp.sum(following, axis=1)
     laws = jnp.where(sums[:, None] > 0, following / jnp.where(sums > 0, sums, 1)[:, None], 0.0)
     whole = sums + ending
     return laws, jnp.where(whole > 0, ending / jnp.where(whole > 0, whole, 1), 0.0)
+
+
+@eqx.filter_jit
+def _boundary_laws(world: LayeredPCFG, rows: Array, height: int) -> Float[Array, "T V"]:
+    scaled = charts.scales(world.grammar, rows)[:, None] * rows
+    chart = charts.inside(world.grammar, scaled)
+    found = charts.prefix_weights(world.grammar, chart, height)[:-1]
+    sums = jnp.sum(found, axis=1, keepdims=True)
+    return jnp.where(sums > 0, found / jnp.where(sums > 0, sums, 1), 0.0)
 
 
 @eqx.filter_jit
@@ -300,7 +321,8 @@ def _posterior(world: LayeredPCFG, rows: Array, length: Array) -> PCFGPosterior:
     ancestors, ends = [], []
     start, stop, token = jnp.arange(count + 1), jnp.arange(count + 1), jnp.arange(count)
     covers = (start[:, None] <= token)[:, None, :] & (stop[:, None] > token)[None]
-    for spans in weights[1:]:
+    for h in range(1, len(weights)):
+        spans = charts.dense(world.grammar, weights, h)
         law = jnp.where(value > 0, spans / safe, 0.0)
         wide = jnp.pad(law, ((0, most - law.shape[0]), (0, 0), (0, 0)))
         ancestors.append(jnp.einsum("aij,ijt->ta", wide, covers.astype(wide.dtype)))

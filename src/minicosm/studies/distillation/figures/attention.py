@@ -1,0 +1,108 @@
+"""Transformers on a sparse parity: learning curves, leaks, and attention on the support."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minicosm.lab import PALETTE, Results, figure
+
+from ..readings import curve, learned
+from ..transformer_readings import PARITY, attention_config
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMES = {
+    "labels": "labels",
+    "one-shot, warm": r"final teacher, $\tau = 1$",
+    "middle": "one checkpoint",
+    "progressive": "progressive",
+}
+
+
+def _lines(ax: Any, steps: np.ndarray, found: np.ndarray, colour: Any, label: str) -> None:
+    """One thin line a seed, and the median."""
+    ax.plot(steps, 100 * found, color=colour, lw=0.6, alpha=0.45)
+    if found.shape[1]:
+        ax.plot(steps, 100 * np.median(found, axis=1), color=colour, lw=2.2, label=label)
+
+
+def times_figure(results: Results) -> "Figure":
+    """Accuracy against steps for each way of learning; thin lines are seeds, thick ones medians."""
+    config, arrays = attention_config(results), results[PARITY].arrays
+    fig = figure(8.4, 2.7)
+    axes = fig.subplots(1, len(NAMES), sharey=True)
+    own, steps = (np.asarray(arrays[name], float) for name in ("steps", "student_steps"))
+    for ax, (arm, name), colour in zip(axes, NAMES.items(), (1, 3, 2, 0), strict=True):
+        heads = f"teacher, {config.teacher_heads} heads"
+        _lines(ax, own, curve(results, "teacher", PARITY), "0.45", heads)
+        label = f"student, {config.student_heads} head" + "s" * (config.student_heads > 1)
+        _lines(ax, steps, curve(results, arm, PARITY), PALETTE[colour], label)
+        ax.set_title(name, fontsize="medium")
+        ax.set_xlabel("steps")
+        ax.set_ylim(45, 101)
+        ax.axhline(90, color="0.7", lw=0.7, ls=":")
+    axes[0].set_ylabel("accuracy (%)")
+    if len(learned(results, PARITY)):
+        axes[-1].legend(fontsize=7, loc="lower right")
+    return fig
+
+
+def _one(results: Results) -> int:
+    """The first teacher that has learned, or the first."""
+    kept = learned(results, PARITY)
+    return int(kept[0]) if len(kept) else 0
+
+
+def _transition(ax: Any, results: Results, i: int) -> None:
+    start, end = (results[PARITY].numbers[name][i] for name in ("start", "end"))
+    if start is not None and end is not None:
+        ax.axvspan(start, end, color=PALETTE[2], alpha=0.15, lw=0)
+
+
+def leaks_figure(results: Results) -> "Figure":
+    """Mean correlations of each teacher on and off the support, degree 1, and of one teacher by degree."""
+    result = results[PARITY]
+    steps = np.asarray(result.arrays["steps"], float)
+    on, off = (np.asarray(result.arrays[name], float) for name in ("on", "off"))
+    kept, i = learned(results, PARITY), _one(results)
+    fig = figure(8.0, 3.0)
+    left, right = fig.subplots(1, 2)
+    for j in kept:
+        left.plot(steps, on[:, j, 0], color=PALETTE[0], lw=0.9)
+        left.plot(steps, off[:, j, 0], color="0.6", lw=0.9)
+    left.set_title("all teachers, degree 1: support (blue), others", fontsize=8.5)
+    for degree in range(on.shape[2]):
+        right.plot(
+            steps, on[:, i, degree], color=PALETTE[degree], label=f"degree {degree + 1}, support"
+        )
+        right.plot(steps, off[:, i, degree], color=PALETTE[degree], ls=":", label="others")
+    _transition(right, results, i)
+    right.set_title("one teacher, its transition shaded", fontsize=8.5)
+    right.legend(fontsize=7.5)
+    for ax in (left, right):
+        ax.set_xlabel("steps")
+    left.set_ylabel(r"mean $|E\, p(x) \prod x_j|$")
+    return fig
+
+
+def attention_figure(results: Results) -> "Figure":
+    """Of one teacher: the share of attention on every coordinate along paths through both layers, and its
+    accuracy."""
+    config, result = attention_config(results), results[PARITY]
+    steps = np.asarray(result.arrays["steps"], float)
+    i = _one(results)
+    paths = np.asarray(result.arrays["paths"], float)[:, i]
+    fig = figure(5.4, 3.2)
+    ax = fig.subplots()
+    ax.plot(steps, paths[:, config.k :], color="0.75", lw=0.8)
+    ax.plot(steps, paths[:, : config.k], color=PALETTE[0], lw=1.5)
+    _transition(ax, results, i)
+    ax.set_xlabel("steps")
+    ax.set_ylabel("attention (blue: the support)")
+    other = ax.twinx()
+    accuracy = 100 * np.asarray(result.arrays["teacher_curve"], float)[:, i]
+    other.plot(steps, accuracy, color="0.3", ls="--", lw=1.2)
+    other.set_ylabel("accuracy (%, dashed)")
+    other.set_ylim(45, 101)
+    return fig
