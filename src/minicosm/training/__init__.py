@@ -16,6 +16,7 @@ from .curricula import (
 from .distillation import COLD, Distilled, SignVectors, Task, soft_targets
 from .fit import History, Loss, fit, fit_ensemble
 from .labels import Labelled, LabelledWorld, LabelObjective
+from .layer_penalty import LayerPenalty
 from .least_squares import Fitted, least_squares
 from .logged import logged
 from .objectives import CausalObjective, MaskedObjective, Objective
@@ -43,6 +44,7 @@ __all__ = [
     "LabelObjective",
     "Labelled",
     "LabelledWorld",
+    "LayerPenalty",
     "Loss",
     "MaskedBatch",
     "MaskedObjective",
