@@ -46,7 +46,7 @@ def test_a_memory_gives_the_law_of_every_prefix(world):
 
 def test_samplers_generate_strings_of_the_language():
     world = FlipFlop(8, p_ignore=0.4)
-    drawn = generate(world, jax.random.key(0), count=64, length=8)
+    drawn = generate(world, key=jax.random.key(0), count=64, length=8, progress=False)
     tokens = np.asarray(drawn.tokens)
     assert np.asarray(jax.vmap(world.is_valid)(tokens)).all()
     assert (tokens[:, -2] == READ).all() and len({tuple(row) for row in tokens.tolist()}) > 10
@@ -56,9 +56,7 @@ def test_the_law_is_that_of_an_hmm_with_a_register():
     # States: (bit, what is due or was told). A chain without an end: prefixes before the last read.
     p = np.array([0.3, 0.2, 0.5])
     world = FlipFlop(10, p)
-    states = [
-        (b, kind, x) for b in (0, 1) for kind in ("instruction", "symbol") for x in (0, 1, 2)
-    ]
+    states = [(b, kind, x) for b in (0, 1) for kind in ("instruction", "symbol") for x in (0, 1, 2)]
     # (b, instruction x): x was told; (b, symbol x): the symbol after x was told and b is remembered now.
     tokens = 5
     pairs = [(s, s[2]) for s in states if s[1] == "instruction"]
@@ -118,7 +116,9 @@ def test_pair_tokens_have_the_law_of_the_pairs(world):
             seen = (every[:, :i] == string[:i]).all(axis=1)
             mass = law[seen].sum()
             wanted = np.bincount(every[seen, i], law[seen], paired.vocab)
-            np.testing.assert_allclose(laws[i], wanted / mass if mass > 0 else 0 * wanted, atol=1e-12)
+            np.testing.assert_allclose(
+                laws[i], wanted / mass if mass > 0 else 0 * wanted, atol=1e-12
+            )
         assert not laws[3].any()
     assert paired.text(paired.paired([0, 3, 2, 4, 1, 3])) == "w0 i1 r0"
 

@@ -74,8 +74,8 @@ class Arms:
     """Of the baseline on long strings."""
     remedies: int = 8
     """Of every other arm with clean labels."""
-    generative: int = 8
-    sizes: int = 4
+    generative: int = 6
+    sizes: int = 2
     """Of every other number of layers and width."""
     lstms: int = 8
     steps: int = 2500
@@ -87,7 +87,8 @@ class Arms:
     lstm_steps: int = 500
     evaluations: int = 25
     further: bool = False
-    """Whether sharpening, more steps and what else the source varied are trained as well."""
+    """Whether remedies for which there is no time in an hour are trained as well: embedding dropout,
+    sharpening, more steps, and what else the source varied."""
     size: Literal["tiny", "small", "source"] = "small"
     """Tiny: as small as models can be. Source: widths, rates and test sets of the source."""
 
@@ -155,7 +156,7 @@ ARMS |= {
     for (L, d, H), name in (SIZES | PAPER_SIZES).items()
 }
 ARMS |= {name: _SHORT | fields for name, fields in SWEPT.items()}
-FURTHER = (LONG_SHARP, MORE_STEPS, CROSSED, *SWEPT)
+FURTHER = (LONG_DROPOUT, LONG_SHARP, MORE_STEPS, CROSSED, *SWEPT)
 """Trained only with `further`."""
 
 TINY: dict[str, Any] = {"width": 16, "layers": 1, "hidden": 8, "batch": 4} | dict.fromkeys(

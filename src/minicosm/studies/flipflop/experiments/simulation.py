@@ -111,12 +111,11 @@ def train(config: Simulated, progress: Progress, folder: Path) -> tuple[Any, Any
     models = eqx.filter_vmap(lambda key: Transformer(shape, key=key))(
         jax.random.split(weights_key, config.members)
     )
-    weight = np.asarray(config.penalty, np.float32)
     objective = LabelObjective(
         Task(_world(config.keep)),
         None,
         None,
-        LayerPenalty(weight) if config.first_layer else AttentionPenalty(weight),
+        _penalty(config),
         length=config.length,
         batch=config.batch,
     )
@@ -132,6 +131,14 @@ def train(config: Simulated, progress: Progress, folder: Path) -> tuple[Any, Any
         watch=lambda models, done: {"diversity": diversity(_shown(models)[0])},
         checkpoint=folder / "training.npz",
     )  # fmt: skip
+
+
+def _penalty(config: Simulated) -> AttentionPenalty | None:
+    """None without one: keeping all attention doubles the time of a step."""
+    if not config.penalty:
+        return None
+    weight = np.asarray(config.penalty, np.float32)
+    return LayerPenalty(weight) if config.first_layer else AttentionPenalty(weight)
 
 
 def diversity(maps: Float[AnyArray, "members layers H T T"]) -> Float[np.ndarray, "members layers"]:
