@@ -114,6 +114,8 @@ def test_what_is_known_of_a_wrong_read():
     assert found.reads[0].tolist() == [False, False, False, True, False, True, False, True]
     assert found.to_write[0, [3, 5, 7]].tolist() == [3, 1, 3]
     assert found.to_informative[0, [3, 5, 7]].tolist() == [3, 1, 2]
+    assert found.writes[0, [3, 5, 7]].tolist() == [1, 2, 2]
+    assert found.opposite[0, [3, 5, 7]].tolist() == [2, 0, 1]
     previous, first, writes, bits = found.rules[:, 0, 7].tolist()
     assert (previous, first, writes, bits) == (1, 1, -1, 0)
     wrong = np.zeros((2, 1, 8), bool)
@@ -122,5 +124,7 @@ def test_what_is_known_of_a_wrong_read():
     assert made["distances"][0, 0].tolist() == [0, 0, 2, 0, 0, 0, 0]
     assert made["distances"][0, 1].tolist() == [0, 1, 1, 0, 0, 0, 0]
     assert made["all_distances"][0].tolist() == [1, 0, 2, 0, 0, 0, 0]
+    assert made["distractors"][0].tolist() == [[0, 1, 1, 0, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0, 0, 0]]
+    assert made["all_distractors"].tolist() == [[0, 1, 2, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0]]
     # The read of pair 3 says 1; wrong is 0, as the previous bit and the majority of bits have it.
     assert made["rules"][0].tolist() == [2, 1, 0, 1] and not made["rules"][1].any()
