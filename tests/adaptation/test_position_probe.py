@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from minicosm.adaptation import PositionProbe, fit_position_probe
+from minicosm.adaptation.position_probe import PositionProbe, fit_position_probe
 
 
 def test_the_probe_is_its_formula():
