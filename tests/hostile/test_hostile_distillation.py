@@ -25,6 +25,8 @@ from minicosm.training import (
     Curriculum,
     Distilled,
     MaskedSentences,
+    NextTokens,
+    SignTokens,
     SignVectors,
     Trajectory,
     equal_split,
@@ -90,6 +92,7 @@ WORLDS = [
     Call(GRAMMAR.posterior, tokens=MASKED, observed=SEEN),
     Call(GRAMMAR.next_logits, tokens=WORDS),
     Call(GRAMMAR.end_probabilities, tokens=WORDS),
+    Call(GRAMMAR.boundary_laws, tokens=WORDS, height=count(2)),
     Call(GRAMMAR.ngrams, n=count(2)),
     Call(GRAMMAR.text, tokens=tokens([0, 1, 2, 2], allows=("[]", "entry -1", "tokens below zero"))),
 ]  # fmt: skip
@@ -149,6 +152,9 @@ class Uniform(eqx.Module):
 
 MASKS = MaskedSentences(GRAMMAR, batch=2)
 HIDDEN = MASKS.draw(jax.random.key(0))
+ENDS = NextTokens(GRAMMAR, 2, batch=2)
+ENDED = ENDS.draw(jax.random.key(0))
+BITS_TASK = SignTokens(PARITY, batch=2)
 
 TRAINING = [
     Call(MaskedSentences, world=thing(GRAMMAR), batch=count(2), rate=thing(0.5, allows="True")),
@@ -166,6 +172,18 @@ TRAINING = [
     Call(TASK.logits, model=thing(mlp(0), allows="a function"), batch=thing(BATCH)),
     Call(TASK.labels, batch=thing(BATCH)),
     Call(TASK.weights, batch=thing(BATCH)),
+    Call(SignTokens, world=thing(PARITY), batch=count(2)),
+    Call(BITS_TASK.draw, key=key()),
+    Call(BITS_TASK.logits, model=thing(Uniform()), batch=thing(BATCH)),
+    Call(BITS_TASK.labels, batch=thing(BATCH)),
+    Call(BITS_TASK.weights, batch=thing(BATCH)),
+    Call(NextTokens, world=thing(GRAMMAR), height=array(2, allows=("one axis more",)), batch=count(2),
+         lowest=count(1)),
+    Call(ENDS.draw, key=key()),
+    Call(ENDS.logits, model=thing(Uniform()), batch=thing(ENDED)),
+    Call(ENDS.labels, batch=thing(ENDED)),
+    Call(ENDS.weights, batch=thing(ENDED)),
+    Call(ENDS.bayes, batch=thing(ENDED)),
     Call(Curriculum, which=NUMBERS, durations=thing([4])),
     Call(CURRICULUM.at, step=array(3, allows=("0", *MORE, LESS, "tokens far outside", "entry 10**6",
                                               "[]", "[[]]"))),

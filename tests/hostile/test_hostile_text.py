@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hostile import VALUES, Call, array, count, faults, flag, report, thing
+from hostile import VALUES, Call, array, count, faults, flag, key, report, thing
 from minicosm import text
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
@@ -16,6 +16,8 @@ ANY = tuple(VALUES)
 FOLDER = Path(tempfile.mkdtemp())
 for name in ("source", "target"):
     (FOLDER / name).write_text("a b c\nd e f\n" * 5)
+(FOLDER / "words.txt").write_text("the cat and the dog. " * 5)
+WINDOWS = text.TextWindows.read(FOLDER / "words.txt", vocab=4, window=8)
 LINES = text.ParallelText(FOLDER / "source", FOLDER / "target")
 PIECES = text.train_sentencepiece(LINES, 8)
 (FOLDER / "pieces.model").write_bytes(PIECES.model)
@@ -49,6 +51,11 @@ CALLS = [
          longer=count(1, allows=("0", *BIG)), empty=count(1, allows=("0", *BIG)), references=thing(())),
     Call(text.encode, text=thing(LINES), subwords=thing(PIECES), longest=count(8, allows=BIG),
          test=flag(True)),
+    Call(text.TextWindows, tokens=array(np.asarray(WINDOWS.tokens), names="lengths"),
+         lengths=array(np.asarray(WINDOWS.lengths), names="tokens"), words=thing(WINDOWS.words)),
+    Call(text.TextWindows.read, path=thing(FOLDER / "words.txt"), vocab=count(4), window=count(8)),
+    Call(WINDOWS.sample, key=key()),
+    Call(WINDOWS.split, held=count(1)),
     Call(text.buckets, pairs=thing(PAIRS), widths=array([2, 4], allows=("entry 10**6", "one entry less"))),
 ]  # fmt: skip
 

@@ -400,7 +400,7 @@ def test_every_public_function_is_in_the_table():
     elsewhere |= {"COLD", "LABELS", "Curriculum", "Distilled", "SignVectors", "Task", "Trajectory"}
     elsewhere |= {"Transition", "equal_split", "kappa_split", "keeping", "labels_only", "one_shot"}
     elsewhere |= {"progressive", "soft_targets", "stacked", "steps_to", "transition", "two_shot"}
-    elsewhere |= {"MaskedBatch", "MaskedSentences"}
+    elsewhere |= {"MaskedBatch", "MaskedSentences", "NextBatch", "NextTokens", "SignTokens"}
     elsewhere |= {"AttentionPenalty"}
     made = {"CausalLM", "Generator", "MaskedLM", "Verifier", "Memory", "TransformerTrace"}
     made |= {"Fitted", "History", "Loss", "Stopped", "Diverged"}

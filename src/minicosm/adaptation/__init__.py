@@ -8,7 +8,7 @@ from .estimators import HeadTuning, PromptTuning, Tuned
 from .heads import AttentionHead, LinearHead, accuracy
 from .logistic import logistic_regression
 from .ngram import reliance, window
-from .position_probe import PositionProbe, fit_position_probe
+from .position_probe import fit_position_probe as fit_position_probe
 from .prompt import Classifier, SoftPrompt
 from .tuning import (
     FineTuningLoss,
@@ -31,7 +31,6 @@ __all__ = [
     "HeadLoss",
     "HeadTuning",
     "LinearHead",
-    "PositionProbe",
     "PromptTuning",
     "SlotLoss",
     "SoftPrompt",
@@ -39,7 +38,6 @@ __all__ = [
     "TuningLoss",
     "accuracy",
     "attention_trainable",
-    "fit_position_probe",
     "fresh_attention_head",
     "fresh_linear_head",
     "fresh_prompt",

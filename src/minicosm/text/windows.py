@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
-from minicosm.worlds.arrays import AnyArray, check_key
+from minicosm.worlds.arrays import AnyArray, check_key, check_whole_numbers
 
-from .checks import check_count, check_path
+from .checks import check_count, check_kind, check_path, check_text
 
 RARE = "<rare>"
 WORD = re.compile(r"\w+|[^\w\s]")
@@ -35,6 +35,15 @@ class TextWindows(eqx.Module):
     tokens: Int[AnyArray, "n T"]
     lengths: Int[AnyArray, " n"]
     words: tuple[str, ...] = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        check_kind("words", self.words, tuple, "a tuple of words")
+        for word in self.words:
+            check_text("a word of words", word)
+        tokens = check_whole_numbers("tokens", self.tokens, 0, len(self.words), (None, None))
+        if 0 in tokens.shape:
+            raise ValueError(f"tokens has shape {tokens.shape}; there must be a window with words")
+        check_whole_numbers("lengths", self.lengths, 1, tokens.shape[1], tokens.shape[:1])
 
     @classmethod
     def read(cls, path: str | Path, *, vocab: int = 2000, window: int = 32) -> "TextWindows":
