@@ -1,5 +1,7 @@
 """Statistics of wrong reads on made-up results, against SciPy and by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import beta, ttest_ind
@@ -8,7 +10,14 @@ from minicosm.lab import TrialResult
 from minicosm.studies.flipflop import readings
 from minicosm.studies.flipflop.claims import glitches as claims
 from minicosm.studies.flipflop.claims import language_models, remedies
-from minicosm.studies.flipflop.experiment_trials import LONG, LONG_LSTM, SHORT_LSTM, Asked, Training
+from minicosm.studies.flipflop.experiment_trials import (
+    GENERATIVE,
+    LONG,
+    LONG_LSTM,
+    SHORT_LSTM,
+    Asked,
+    Training,
+)
 from minicosm.studies.flipflop.experiments.glitches import reads_of, record
 
 
@@ -97,6 +106,12 @@ def test_a_claim_needs_six_runs_and_can_fail():
     assert remedies.mixture(results).verdict == "holds"
     assert remedies.mixture(results | {remedies.LONG_MIXTURE: many}).verdict == "fails"
     assert remedies.sharpening({LONG: many}).verdict == "undecided"
+    short = {remedies.SHORT: many}
+    assert claims.generative(short).verdict == "undecided"
+    told = replace(many, numbers=many.numbers | {"loss": [1.01] * 8, "optimum": 1.0})
+    assert claims.generative(short | {GENERATIVE: told}).verdict == "holds"
+    told = replace(many, numbers=many.numbers | {"loss": [1.03] * 8, "optimum": 1.0})
+    assert claims.generative(short | {GENERATIVE: told}).verdict == "undecided"
 
 
 def test_language_models_are_asked_for_and_compared():

@@ -74,7 +74,7 @@ class Arms:
     """Of the baseline on long strings."""
     remedies: int = 8
     """Of every other arm with clean labels."""
-    generative: int = 6
+    generative: int = 8
     sizes: int = 2
     """Of every other number of layers and width."""
     lstms: int = 8
@@ -87,8 +87,8 @@ class Arms:
     lstm_steps: int = 500
     evaluations: int = 25
     further: bool = False
-    """Whether remedies for which there is no time in an hour are trained as well: embedding dropout,
-    sharpening, more steps, and what else the source varied."""
+    """Whether that for which there is no time in an hour is trained as well: the generative mode, embedding
+    dropout, sharpening, more steps, and what else the source varied."""
     size: Literal["tiny", "small", "source"] = "small"
     """Tiny: as small as models can be. Source: widths, rates and test sets of the source."""
 
@@ -156,7 +156,7 @@ ARMS |= {
     for (L, d, H), name in (SIZES | PAPER_SIZES).items()
 }
 ARMS |= {name: _SHORT | fields for name, fields in SWEPT.items()}
-FURTHER = (LONG_DROPOUT, LONG_SHARP, MORE_STEPS, CROSSED, *SWEPT)
+FURTHER = (GENERATIVE, LONG_DROPOUT, LONG_SHARP, MORE_STEPS, CROSSED, *SWEPT)
 """Trained only with `further`."""
 
 TINY: dict[str, Any] = {"width": 16, "layers": 1, "hidden": 8, "batch": 4} | dict.fromkeys(
@@ -303,7 +303,7 @@ def simulations(*names: str) -> Callable[..., Mapping[str, Trial]]:
             "batch": 4,
             "tests": 20,
         }
-        | {"probe": 40},
+        | {"probe": 40, "deep": (1, 2)},
         laptop={},
         paper={"length": 500, "steps": 10_000, "members": 25, "many": 50, "width": 128}
         | {"deep": (6, 8), "further": True},

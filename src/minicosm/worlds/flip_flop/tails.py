@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
@@ -42,6 +44,11 @@ class FlipFlopMixture(Mixture):
         super().__init__(
             worlds, np.full(len(rates), 1 / len(rates)) if weights is None else weights
         )
+
+    def _switch(self, which: Int[Array, ""], one: Any) -> Any:
+        """What a world says; the law of instructions is data, so one program is enough for all worlds."""
+        laws = jnp.stack([jnp.asarray(world.p) for world in self.worlds])
+        return one(eqx.tree_at(lambda world: world.p, self.worlds[0], laws[which]))
 
     def sample(self, key: PRNGKeyArray, length: int | None = None) -> Any:
         """Draw a density, and a string of it."""

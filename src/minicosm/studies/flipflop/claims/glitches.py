@@ -24,7 +24,7 @@ from ..figures.glitches import (
     swarm_figure,
 )
 from ..study import STUDY, THESIS
-from .guards import IF_LEARNED, errors, if_learned
+from .guards import IF_LEARNED, NOT_LEARNED, errors, if_learned
 
 claim = STUDY.section(__doc__)
 
@@ -242,6 +242,8 @@ def not_n_grams(results: Results) -> Outcome:
     kind="experiment",
 )
 def generative(results: Results) -> Outcome:
+    if GENERATIVE not in results:
+        return all_of(numbers={"runs": 0}, tables=(errors(results),), remark=NOT_LEARNED)
     numbers = results[GENERATIVE].numbers
     above = worst(np.asarray(numbers["loss"], float) / numbers["optimum"]) - 1
     share = readings.share_of_glitching(results, GENERATIVE, "sparse", "dense")

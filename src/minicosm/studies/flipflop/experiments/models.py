@@ -20,7 +20,7 @@ from minicosm.models import (
 )
 from minicosm.models.positions import sinusoids
 from minicosm.training import AttentionPenalty, Labelled, adamw, warmup_linear
-from minicosm.worlds import FlipFlop, Mixture
+from minicosm.worlds.flip_flop import FlipFlopMixture
 
 from ..experiment_trials import Training
 
@@ -28,17 +28,17 @@ INSIDE, SPARSE, DENSE = 0.8, 0.98, 0.1
 MIXED = (0.9, SPARSE, DENSE)
 
 
-def law(config: Training) -> Mixture:
+def law(config: Training) -> FlipFlopMixture:
     """The law of training: always a mixture of three, so that arms share a compiled program."""
     densities = MIXED if config.law == "mixture" else (INSIDE, SPARSE, DENSE)
     weights = np.full(3, 1 / 3) if config.law == "mixture" else np.array([1.0, 0.0, 0.0])
-    return Mixture([FlipFlop(config.length, p_ignore=p) for p in densities], weights)
+    return FlipFlopMixture(config.length, densities, weights)
 
 
 class Generative(eqx.Module):
     """Strings whose labels are the next tokens, at every position but the last."""
 
-    world: Mixture
+    world: FlipFlopMixture
 
     def labelled(self, key: PRNGKeyArray, length: int) -> Labelled:
         """One string."""

@@ -24,8 +24,9 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Placement
 from minicosm.training import LabelObjective, fit_ensemble
-from minicosm.worlds import FlipFlop, Mixture
+from minicosm.worlds import FlipFlop
 from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.flip_flop import FlipFlopMixture
 
 from ..experiment_trials import Training
 from . import glitches
@@ -127,9 +128,9 @@ def strings(config: Training, name: str) -> Int[np.ndarray, "n T"]:
     count = getattr(config, name)
     words = (name, config.length, config.law if name == "inside" else "")
     key = jax.random.fold_in(jax.random.key(BASE + 1), zlib.crc32(repr(words).encode()))
-    world: FlipFlop | Mixture = law(config)
+    world = law(config)
     if name != "inside":
-        world = FlipFlop(config.length, p_ignore=SPARSE if name == "sparse" else DENSE)
+        world = FlipFlopMixture(config.length, (SPARSE if name == "sparse" else DENSE,) * 3)
     return np.asarray(_drawn(world, jax.random.split(key, count), config.length))
 
 
