@@ -7,6 +7,8 @@ import _signal
 import os
 import sys
 
+STOPPED = 130
+
 
 def main() -> None:
     """Run the command line; always ends by `SystemExit`."""
@@ -21,10 +23,22 @@ def main() -> None:
     from minicosm.cli import main as run
 
     _signal.signal(_signal.SIGINT, before)
-    run()
+    try:
+        run()
+    except SystemExit as end:
+        if (
+            end.code == STOPPED
+        ):  # else the interpreter waits for the compiled program that still runs
+            _leave()
+        raise
 
 
 def _stopped(number: int, frame: object) -> None:
     sys.stderr.write("minicosm: stopped.\n")
+    _leave()
+
+
+def _leave() -> None:
+    sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(130)
+    os._exit(STOPPED)

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -134,6 +136,47 @@ def test_a_store_that_was_moved_compiles_nothing_again(start, tmp_path):
     assert any(name.startswith("jit__lambda") for name in first)
     here.rename(there)
     assert run(there) == first
+
+
+STOPPED = """
+import os
+import signal
+
+import jax
+import jax.numpy as jnp
+
+from minicosm.lab import Outcome, Study, Trial, TrialResult
+
+STUDY = Study("stopped", "Stopped", "me", "Mine.")
+
+
+@jax.jit
+def days(x):
+    return jax.lax.fori_loop(0, 10**9, lambda i, y: jnp.sin(y) @ y, x)
+
+
+def compute(config, progress):
+    days(jnp.ones((8, 8)))
+    os.kill(os.getpid(), signal.SIGTERM)
+    return TrialResult({})
+
+
+@STUDY.claim(
+    id="stopped/once", title="", source="", statement="", criterion="",
+    trials=lambda profile, seed: {"one": Trial(compute, None)},
+)
+def check(results):
+    return Outcome("holds", {})
+"""
+
+
+def test_a_stopped_run_does_not_wait_for_a_compiled_program(tmp_path):
+    file = tmp_path / "stopped.py"
+    file.write_text(STOPPED)
+    words = [sys.executable, "-m", "minicosm", "check", str(file), "--profile", "smoke"]
+    home = {**os.environ, "MINICOSM_HOME": str(tmp_path / "home")}
+    done = subprocess.run(words, env=home, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130 and "the same command continues" in done.stderr
 
 
 def test_a_closed_pipe_is_quiet(start):
