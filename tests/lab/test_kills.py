@@ -138,8 +138,11 @@ def storm(folder: Path, kills: int, seed: int) -> tuple[Counter[str], Counter[in
             for run in runs:
                 code, _, err = run.end()
                 codes[code] += 1
-                if "KeyboardInterrupt" in err and "minicosm" not in err:
-                    continue  # Python itself was still starting: none of our lines has run
+                early = "KeyboardInterrupt" in err or (
+                    code == -signal.SIGKILL and "EOFError" in err
+                )
+                if early and "minicosm" not in err:
+                    continue  # Python or a worker's was still starting: none of our lines has run
                 whole |= code == 0
                 assert code in (0, 3, 130, *(-number for number in SIGNALS)), err
                 assert "Traceback" not in err, err
