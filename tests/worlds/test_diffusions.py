@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.linalg import expm, solve_continuous_lyapunov
+from scipy.linalg import eigh_tridiagonal, expm, solve_continuous_lyapunov
 from scipy.stats import chi, multivariate_normal, norm
 
 from minicosm.worlds.diffusions import (
@@ -134,9 +134,7 @@ def test_the_grid_is_the_law_of_a_simulation_in_small_steps():
     np.testing.assert_allclose(below, wanted, atol=0.015)
 
 
-@pytest.mark.parametrize(
-    ("gap", "wanted"), [(0.05, 0.0073), (0.1, 0.0264), (0.2, 0.0893), (0.5, 0.376), (1.0, 0.884)]
-)
+@pytest.mark.parametrize(("gap", "wanted"), [(0.05, 0.0073), (0.2, 0.0893), (1.0, 0.884)])
 def test_the_divergence_of_an_euler_step(gap, wanted):
     world = GridDiffusion(LOG_COSH, gap)
     euler = world.euler()
@@ -149,14 +147,25 @@ def test_the_divergence_of_an_euler_step(gap, wanted):
 
 @pytest.mark.parametrize(
     ("potential", "gap", "size", "most", "spectral", "naive"),
-    [(QUADRATIC, 0.5, (101, 5.0), 2.0, 0.003, 0.41), (LOG_COSH, 0.3, (161, 3.6), 1.5, 0.011, 0.99)],
+    [
+        (QUADRATIC, 0.5, (101, 5.0), 2.0, 0.0029, 0.41),
+        (LOG_COSH, 0.3, (161, 3.6), 1.5, 0.0113, 0.984),
+        (LOG_COSH, 0.3, (101, 5.0), 1.5, 0.0221, 0.987),  # most of it the spacing of the points
+    ],
 )
 def test_the_drift_is_read_off_the_kernel(potential, gap, size, most, spectral, naive):
     world = GridDiffusion(potential, gap, points=size[0], radius=size[1])
     inside = np.abs(world.points) < most
     truth = -potential.slope(world.points)
-    assert np.abs(world.drift() - truth)[inside].max() == pytest.approx(spectral, rel=0.35)
-    assert np.abs(world.naive_drift() - truth)[inside].max() == pytest.approx(naive, rel=0.05)
+    assert np.abs(world.drift() - truth)[inside].max() == pytest.approx(spectral, rel=0.01)
+    assert np.abs(world.naive_drift() - truth)[inside].max() == pytest.approx(naive, rel=0.01)
+    # the same eigenvalues of the generator, without its exponential and logarithm
+    f, h, root = potential.f(world.points), world.spacing, np.sqrt(world.law)
+    up, down = np.exp(-np.diff(f) / 2) / h**2, np.exp(np.diff(f) / 2) / h**2
+    values, V = eigh_tridiagonal(-np.append(up, 0) - np.insert(down, 0, 0), np.sqrt(up * down))
+    V, values = V[:, values > np.log(1e-10) / gap], values[values > np.log(1e-10) / gap]
+    wanted = V @ (values * (V.T @ (root * world.points))) / root
+    np.testing.assert_allclose(world.drift()[inside], wanted[inside], atol=1e-4)
 
 
 def test_the_drift_is_that_of_the_generator():
@@ -220,14 +229,14 @@ def test_pairs_are_next_observations_or_draws(world):
 
 
 def test_stationary_contrasts_do_not_look_at_the_anchor():
-    world = GridDiffusion(QUADRATIC, 0.2, points=61, radius=4.0)
+    world = GridDiffusion(QUADRATIC, 0.5, points=161, radius=4.0)  # shapes of the test above
     x, y, labels = map(
-        np.asarray, contrastive_pairs(world, Stationary(), 3000.0, jax.random.key(1))
+        np.asarray, contrastive_pairs(world, Stationary(), 4001.0, jax.random.key(1))
     )
     negative = labels == 0
     assert abs(np.corrcoef(x[negative, 0], y[negative, 0])[0, 1]) < 0.05
     assert np.corrcoef(x[~negative, 0], y[~negative, 0])[0, 1] == pytest.approx(
-        np.exp(-0.2), abs=0.03
+        np.exp(-0.5), abs=0.04
     )
 
 

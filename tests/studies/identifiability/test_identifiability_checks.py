@@ -22,19 +22,19 @@ CLAIMS = {claim.id.removeprefix("identifiability/"): claim for claim in STUDY.cl
 RNG = np.random.default_rng(0)
 
 
-def students(far=0.1, near=1e-14, solved=40):
-    """Forty students with zero loss for every task, those of pairs far from the world."""
+def students(far=0.1, near=1e-14, solved=32):
+    """Students with zero loss for every task, those of pairs far from the world."""
 
     def fits(task):
         away = far if task in PAIRWISE else near
         joined = {"error": [1e-14] * solved, "orthogonality": [1e-14] * solved}
         return {
-            "residual": [1e-12] * solved + [0.1] * 5,
-            "distance": (away * np.exp(0.1 * RNG.normal(size=solved + 5))).tolist(),
+            "residual": [1e-12] * solved + [0.1],
+            "distance": (away * np.exp(0.1 * RNG.normal(size=solved + 1))).tolist(),
             "gauge": joined,
         }
 
-    config = Students(0, 0, 4, 3, solved + 5, 400, TASKS)
+    config = Students(0, 0, 4, 3, solved + 1, 400, TASKS)
     return {"world 0": TrialResult({task: fits(task) for task in TASKS}, config=config)}
 
 

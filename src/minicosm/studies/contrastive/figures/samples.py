@@ -6,6 +6,7 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure, rows
 
+from ...common.log_ticks import log_ticks
 from ..readings import scaled, where
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def gap_figure(results: Results) -> "Figure":
     ax.loglog(lengths, line, ls="--", lw=1, color="0.5", label=r"$\propto T^{-1/2}$")
     ax.set_xticks(lengths, [f"{n:g}" for n in lengths])
     ax.minorticks_off()
+    log_ticks(ax.yaxis, [low, high])
     ax.set_xlabel("length $T$")
     ax.set_ylabel("largest difference of risks")
     ax.legend(fontsize=8)

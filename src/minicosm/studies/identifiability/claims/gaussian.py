@@ -12,6 +12,7 @@ from minicosm.lab import (
 )
 
 from ...common.figures import statement_figure
+from ..figures.recovery import drawn_figure
 from ..readings import blind_fits, stuck
 from ..study import STUDY, THESIS
 from ..trials import blind_and_gaussian, drawn, gaussian
@@ -163,6 +164,7 @@ claim(
     ),
     criterion="The 95% intervals of the mean distance, over data sets, lie below 0.15 for both lengths.",
     trials=drawn,
+    figure=drawn_figure,
     kind="experiment",
 )
 def gaussian_samples(results: Results) -> Outcome:

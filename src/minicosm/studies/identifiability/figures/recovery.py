@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minicosm.lab import PALETTE, Results, figure
+from minicosm.lab import PALETTE, Estimate, Results, figure
 
+from ...common.log_ticks import log_ticks
 from .tasks import NAMES
 
 if TYPE_CHECKING:
@@ -32,6 +33,29 @@ def recovery_figure(results: Results) -> "Figure":
     return fig
 
 
+def drawn_figure(results: Results) -> "Figure":
+    """Distance of the world fitted to every set of triples, with the mean and its interval, by length of the
+    means."""
+    found = results["drawn"]
+    lengths, distances = found.config.lengths, found.arrays["distances"]
+    fig = figure(4.6, 3.2)
+    ax = fig.subplots()
+    for place, row in enumerate(distances):
+        mean = Estimate.of(row)
+        spread = place - 0.12 + 0.24 * np.arange(len(row)) / max(len(row) - 1, 1)
+        ax.plot(spread, row, "o", ms=4, alpha=0.6, mew=0, color=PALETTE[0])
+        bars = [[mean.value - mean.low], [mean.high - mean.value]]
+        ax.errorbar(place + 0.25, mean.value, yerr=bars, fmt="s", capsize=3, color=PALETTE[1])
+    ax.axhline(0.15, ls="--", lw=1, color="0.5")
+    ax.set_xticks(range(len(lengths)), [f"{length:g}" for length in lengths])
+    ax.set_xlim(-0.5, len(lengths) - 0.5)
+    ax.set_ylim(bottom=0)
+    ax.grid(axis="x", visible=False)
+    ax.set_xlabel("length of the three means")
+    ax.set_ylabel("distance from the true parameters")
+    return fig
+
+
 def language_model_figure(results: Results) -> "Figure":
     """Recovered against true entries, and the distance against the tokens that were read."""
     found = results["models"]
@@ -54,6 +78,9 @@ def language_model_figure(results: Results) -> "Figure":
         counted = np.nanmedian(found.arrays["counted"], axis=1)
         label = "counts of as many triples"
         right.loglog(tokens, counted, marker="s", ls="--", color=PALETTE[2], label=label)
+    log_ticks(right.xaxis, tokens)
+    if np.nanmin(distances) > 5e-3:
+        log_ticks(right.yaxis, distances)
     right.set_xlabel("tokens read in training")
     right.set_ylabel("distance from the true parameters")
     targets = "exact targets" if found.config.exact else "sampled tokens"

@@ -135,11 +135,11 @@ def middle_figure(results: Results) -> "Figure":
         ax.set_yticks([-1, 0, 1])
     left.plot(np.cos(turn), np.sin(turn), lw=0.8, color="0.5", ls=":")
     for M, colour, mark, name in zip(arrays["means"], PALETTE, "os", names, strict=False):
-        left.plot(M[0], M[1], mark, color=colour, ms=8, label=name)
+        left.plot(M[0], M[1], mark, color=colour, ms=8)
+        left.text(M[0].mean(), 0.2, name.replace(" ", "\n"), color=colour, fontsize=8, ha="center")
         for i, (x, y) in enumerate(M.T):
             left.annotate(f"$\\mu_{i + 1}$", (x, y), (8, 6), textcoords="offset points")
     left.set_title("means", fontsize=9, loc="center")
-    left.legend(fontsize=8, loc="center")
     top = float(np.abs(arrays["middle"]).max())
     for ax, matrix, colour, name in zip(
         (first, second), arrays["middle"], PALETTE, names, strict=False
@@ -150,6 +150,7 @@ def middle_figure(results: Results) -> "Figure":
         right.annotate(
             "", vector, (0, 0), arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2}
         )
-        right.text(*(1.25 * vector + (0, 0.25)), name, color=colour, fontsize=8, ha="center")
+        away = (0, 0.35 if vector[1] > 0 else -0.45)
+        right.text(*(vector + away), name, color=colour, fontsize=8, ha="center")
     right.set_title(r"$E[x_1 | x_2]$", fontsize=9, loc="center")
     return fig

@@ -10,19 +10,21 @@ from ..trials import Worlds
 from .worlds import discrete_worlds
 
 SIZES = ((2, 2), (3, 3), (4, 3), (8, 5), (12, 6))
+LARGEST, MANY = (20, 8), 200  # of runs with more worlds than that
 TASKS = (*theory.TWO_TOKENS, "x3|x1,x2")
 
 
 def run(config: Worlds, progress: Progress) -> TrialResult:
     ledger = Ledger()
-    for i, world in discrete_worlds(config, 20, SIZES, 0.1):
+    sizes = SIZES if config.worlds <= MANY else (*SIZES, LARGEST)
+    for i, world in discrete_worlds(config, 20, sizes, 0.1):
         progress(i, config.worlds, "worlds")
         for task in TASKS:
             ledger.add(theory.theorem_7(world, task), d=world.vocab, k=world.hidden)
         _kruskal(ledger, world)
         _degenerate(ledger, world)
         for task in ("x3|x1,x2", "x2|x1,x3"):
-            if i < 4 * len(SIZES):
+            if i < 4 * len(sizes):
                 ledger.add(theory.unseen_directions(f"Unseen, {task}", world, task, 0))
     return ledger.result()
 
