@@ -18,7 +18,7 @@ test-long: $(VENV)/.dev  ## run the long statistical tests and trainings
 # The files with tests that are skipped where torch, transformers, tokenizers, datasets, ray or marimo is missing.
 EXTRAS := tests/models/test_hugging_face.py tests/decoding/test_hugging_face_generator.py tests/studies/guided/test_code_model.py \
 	tests/worlds/test_parallel_text.py tests/studies/parallel/test_text_translation.py tests/lab/test_run.py \
-	tests/test_examples.py tests/test_corpora_elsewhere.py tests/explorer
+	tests/test_examples.py tests/test_evaluate.py tests/test_corpora_elsewhere.py tests/explorer
 
 test-extras: $(VENV)/.dev  ## install torch, transformers, tokenizers, sentencepiece, sacrebleu, datasets, ray and marimo, and run their tests
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c requirements-dev.lock -e '.[hf,text,cluster,explore,data]'

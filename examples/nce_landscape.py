@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from minicosm.theory.nce import Contrast, lemma_49, steps_to, theorem_19
+from minicosm.theory.nce import Contrast, steps_to, theorem_19
 from minicosm.worlds import GaussianMean
 
 world = GaussianMean(R=4)  # data N(4, 1), noise N(0, 1)
-nce, exponential = Contrast(world), Contrast(world, "exponential")
+nce, exponential = Contrast(world, nodes=1201), Contrast(world, "exponential")
 print(f"loss {nce.loss(world.noise):.3f} at the noise, {nce.optimum().loss:.5f} at the data")
 print(
     f"condition number at the data: {nce.optimum().condition:.0f}, "
@@ -23,7 +23,6 @@ for name, loss, method, rate in (
     print(f"{name}: {steps_to(loss, method, rate, near).steps} steps")
 
 print(theorem_19(nce, delta=1 / world.R))  # every step comes nearer, and how many there may be
-print(lemma_49(world))  # what is said of far noise does not apply
 far = GaussianMean(R=75)  # where the gradient is below 1e-300
-there = far.truth + np.array([0.01, 0.0])
-print(Contrast(far, nodes=40_001).gradient(there), Contrast(far, nodes=40_001).direction(there))
+flat, there = Contrast(far, nodes=40_001), far.truth + np.array([0.01, 0.0])
+print(flat.gradient(there), flat.direction(there))

@@ -30,6 +30,7 @@ SHOWN = {
 def test_an_example_is_short_and_says_what_it_shows(path):
     lines = path.read_text().splitlines()
     assert len(lines) <= 30 and ast.get_docstring(ast.parse(path.read_text()))
+    assert path.stem in SHOWN, "no test runs it"
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -219,18 +219,23 @@ class SampleAutomaton(Corpus):
     family: Annotated[
         Literal[
             "cyclic", "memory", "gridworld", "dihedral", "symmetric", "alternating", "quaternion", "dyck",
-            "abab",
+            "abab", "flip-flop",
         ],
         arg(help="Which automaton of the library."),
     ] = "dihedral"  # fmt: skip
     size: Annotated[
         int, arg(help="n of C_n, Grid_n, D_2n, S_n or A_n, states of a memory, depth of brackets.")
     ] = 4
+    p_keep: Annotated[
+        float, arg(help="Of the flip-flop: how likely a symbol keeps; the first one sets.")
+    ] = 0.5
     length: Annotated[int, arg(help="Symbols per sequence.")] = 64
 
     def make(self, key: Any) -> Any:
-        from minicosm.worlds import automata
+        from minicosm.worlds import automata, flip_flop
 
+        if self.family == "flip-flop":
+            return flip_flop.register(self.p_keep)
         if self.family in ("quaternion", "abab"):
             return getattr(automata, self.family)()
         if self.family == "dyck":
@@ -242,23 +247,44 @@ class SampleAutomaton(Corpus):
 class SampleFlipFlop(Corpus):
     """Sample the flip-flop language into a file: `tokens`, `memory` and `reads`.
 
-    Tokens 0, 1, 2 are w, r, i, then come the symbols. For each pair, `memory` is the token that a read there
-    has to say, and `reads` whether it is one: the exact targets of the clean mode.
+    Tokens 0, 1, 2 are w, r, i, then come the n symbols. For each pair, `memory` is the token that a read
+    there has to say, and `reads` whether it is one: the exact targets of the clean mode. With several
+    densities each string is from one of them, which `component` tells. Pair tokens are n x + s for
+    instruction x and symbol s; `memory` is then the number of the symbol.
     """
 
     length: Annotated[int, arg(help="Tokens per string, an even number from 4 on.")] = 512
-    p_ignore: Annotated[float, arg(help="Probability of i; writes and reads share the rest.")] = 0.8
+    p_ignore: Annotated[
+        tuple[float, ...],
+        arg(
+            help="Probability of i; writes and reads share the rest. Several: one for each string."
+        ),
+    ] = (0.8,)
+    pair_tokens: Annotated[bool, arg(help="One token for an instruction and its symbol.")] = False
     symbols: Annotated[int, arg(help="Number of symbols that can be remembered.")] = 2
     select: Annotated[
         Literal["last", "first"], arg(help="Whether reads say the last or the first write.")
     ] = "last"
 
     def make(self, key: Any) -> Any:
-        from minicosm.worlds import FlipFlop
+        from minicosm.worlds import FlipFlop, flip_flop
 
-        return FlipFlop(
-            self.length, p_ignore=self.p_ignore, symbols=self.symbols, select=self.select
+        if len(self.p_ignore) > 1:
+            if self.pair_tokens:
+                raise ValueError("pair tokens are for one density; give one p-ignore")
+            return flip_flop.FlipFlopMixture(
+                self.length, self.p_ignore, symbols=self.symbols, select=self.select
+            )
+        if not self.p_ignore:
+            raise ValueError("there is no p-ignore; give at least one")
+        world = FlipFlop(
+            self.length, p_ignore=self.p_ignore[0], symbols=self.symbols, select=self.select
         )
+        return flip_flop.PairedFlipFlop(world) if self.pair_tokens else world
+
+    @property
+    def drawn_length(self) -> int | None:
+        return self.length // 2 if self.pair_tokens else self.length
 
 
 KINDS: dict[type, str] = {

@@ -1,28 +1,30 @@
-"""Where the command `minicosm` starts: a Ctrl-C while modules are still imported is no traceback."""
+"""Where the command `minicosm` starts: a Ctrl-C while modules are still imported is no traceback.
 
+What is imported before Ctrl-C is caught is loaded in every interpreter; `signal` is not.
+"""
+
+import _signal
 import os
-import signal
 import sys
-import threading
-from typing import Any
 
 
 def main() -> None:
     """Run the command line; always ends by `SystemExit`."""
-    if threading.current_thread() is not threading.main_thread():
+    # An exception in the midst of an import may come out as another one: the process ends instead.
+    try:
+        before = _signal.signal(_signal.SIGINT, _stopped)
+    except ValueError:  # in another thread than the main one, which Ctrl-C does not reach
         from minicosm.cli import main as run
 
         run()
         return
-    # An exception in the midst of an import may come out as another one: the process ends instead.
-    before = signal.signal(signal.SIGINT, _stopped)
     from minicosm.cli import main as run
 
-    signal.signal(signal.SIGINT, before)
+    _signal.signal(_signal.SIGINT, before)
     run()
 
 
-def _stopped(number: int, frame: Any) -> None:
+def _stopped(number: int, frame: object) -> None:
     sys.stderr.write("minicosm: stopped.\n")
     sys.stderr.flush()
     os._exit(130)

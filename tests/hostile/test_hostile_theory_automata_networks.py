@@ -50,7 +50,8 @@ CALLS = [
     Call(
         theory.Network,
         encoder=array(NETWORK.encoder, allows=(*ANY, "one entry less")),
-        pads=array(NETWORK.pads, allows=(*ANY, "one entry less")),
+        # a network without pads is one, of rows as wide as the encoder's
+        pads=array(NETWORK.pads, allows=(*ANY, "one entry less", "array without entries")),
         positions=array(NETWORK.positions, allows=(*ANY, "one entry less")),
         layers=thing(NETWORK.layers, allows="[]"),
         decoder=thing(NETWORK.decoder),

@@ -29,6 +29,8 @@ CALLS = [
     Call(theory.two_layer_transformer, horizon=length, c=positive(20.0, allows="None")),
     Call(theory.wrong_reads, model=thing(MODEL), strings=tokens(STRINGS, allows="one entry less"),
          precise=flag(True)),
+    Call(theory.least_margin, model=thing(MODEL), strings=tokens(STRINGS, allows="one entry less"),
+         precise=flag(True)),
     *[
         Call(function, world=world)
         for function in (theory.proposition_3, theory.proposition_3_linear, theory.recurrent_memory)

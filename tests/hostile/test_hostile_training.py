@@ -295,7 +295,8 @@ STAGED = {name: np.full(1, value) for name, value in SUMS.items()} | {"length": 
 
 TRAINING_CALLS = [
     Call(training.fit, **settings("batch"), params=thing(jnp.ones(3)), key=key()),
-    Call(training.logged, objective=thing(MASKED), write=thing(print), key=key()),
+    Call(training.logged, objective=thing(MASKED, allows="a function"),
+         write=thing(print, allows="a function"), key=key()),
     Call(training.fit_ensemble, **settings("ensemble"), params=thing(jnp.ones((2, 3))),
          keys=thing(jax.random.split(KEY, 2))),
     Call(training.least_squares, residuals=thing(parabola_residuals), steps=count(2),

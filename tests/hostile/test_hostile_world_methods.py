@@ -38,6 +38,7 @@ from hostile import (
     whole,
 )
 from minicosm.worlds import MaskLaw
+from minicosm.worlds.joint import random_ising
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -64,38 +65,44 @@ FINITE = worlds.FiniteFamily([[-1.0], [0.0], [1.0]], [0.2, 1.0, 0.5], [0.4], [0.
 NODES = count(5)
 
 
-def family(world, theta, x):
-    """The calls that every exponential family has."""
-    parameter = array(theta, allows=FREE)
+PAIR = ("tokens far outside", "tokens below zero")  # as two numbers
+
+
+def family(world, theta, x, *, allows=FREE, finite=FREE):
+    """The calls that every exponential family has; its laws are those whose partition is `finite`."""
+    parameter = array(theta, allows=finite)
     own = [
-        Call(getattr(world, name), theta=parameter)
-        for name in ("log_partition", "mean", "covariance")
+        Call(world.log_partition, theta=array(theta, allows=allows)),
+        *(Call(getattr(world, name), theta=parameter) for name in ("mean", "covariance")),
     ]
     points = [Call(getattr(world, name), x=x) for name in ("statistics", "log_base")]
     return [
         *own,
         *points,
         Call(world.sample, key=key(), theta=parameter),
+        Call(world.extended, theta=array(theta, allows=allows)),
+        Call(world.fisher, theta=parameter),
+        Call(world.log_bhattacharyya, first=parameter, second=parameter),
+        Call(
+            world.log_density,
+            tau=array([*theta, 1.0], allows=(*FREE, *(PAIR if len(theta) == 1 else ()))),
+            x=x,
+        ),
         Call(world.grid, nodes=NODES),
     ]
 
 
 CALLS = [
     *family(LINE, [0.5], number(0.3)),
-    *family(WIDE, [0.5, 0.1], array([0.3], allows=FREE)),
+    *family(
+        WIDE,
+        [0.5, 0.1],
+        array([0.3], allows=FREE),
+        allows=(*FREE, *PAIR),
+        finite=[name for name in FREE if name != "entry -1"],
+    ),
     *family(FINITE, [0.5], whole(1)),
     Call(FINITE.law, theta=array([0.5], allows=FREE)),
-    Call(LINE.extended, theta=array([0.5], allows=FREE)),
-    Call(LINE.fisher, theta=array([0.5], allows=FREE)),
-    Call(LINE.check_theta, theta=array([0.5], allows=FREE), name=thing("theta", allows="'abc'")),
-    Call(
-        LINE.log_bhattacharyya, first=array([0.5], allows=FREE), second=array([0.5], allows=FREE)
-    ),
-    Call(
-        LINE.log_density,
-        tau=array([0.5, 1.0], allows=(*FREE, "tokens far outside", "tokens below zero")),
-        x=number(0.3),
-    ),
     Call(HIDDEN.messages, embeddings=array(EMBEDDED, allows=ROWS)),
     Call(REMEMBERING.embed, **SEEN),
     Call(REMEMBERING.conditionals, **SEEN),
@@ -129,6 +136,7 @@ CALLS = [
     Call(COIN.verifier, log_table=array(COIN.log_values(), allows=("entry -1", "entry 10**6", "plus .5"))),
     Call(worlds.Ising.from_parameters, theta=array([0.1, 0.2, 0.3], allows=FREE),
          length=count(2, names="spins")),
+    Call(random_ising, key=key(), length=count(3), field=number(0.5), coupling=number(0.5)),
     Call(TABLE.conditional, tokens=tokens([0, 1]), mask=array([True, False])),
     Call(TABLE.number, tokens=tokens([0, 1], allows="one axis more")),
     Call(worlds.Knapsack, weights=thing((1, 2, 3)), target=count(3, allows=("0", "2**40", "2**70"))),

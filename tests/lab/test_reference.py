@@ -1,17 +1,20 @@
 """Reference results: what a full run found, kept small, shown where nothing was run."""
 
+import base64
 import gzip
 import io
 import json
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
-from minicosm.lab import Estimate, LabError, Outcome, check
+from minicosm.lab import Estimate, LabError, Outcome, Study, Trial, TrialResult, check, figure
 from minicosm.lab.display import print_agreement
-from minicosm.lab.figures import house_style, to_svg
+from minicosm.lab.figures import compact, house_style, to_svg
 from minicosm.lab.reference import Reference, keep
 from minicosm.lab.reproduce import agreement, reproduce
 
@@ -53,6 +56,82 @@ def test_keeping_some_claims_leaves_the_others(kept, pairs, store):
     keep(pairs[:1], "laptop", store, kept.folder)
     again = Reference(kept.folder)
     assert all(again.recall(study, claim) is not None for study, claim in pairs)
+
+
+def test_keeping_some_claims_leaves_what_others_read_of_the_same_trials(kept, pairs, store):
+    keep(pairs[1:2], "laptop", store, kept.folder)  # its check reads tosses, and not their mean
+    again = Reference(kept.folder)
+    study, claim = pairs[0]
+    found = again.recall(study, claim)
+    assert claim.check(again.results(found)).numbers == found.outcome.numbers
+
+
+@dataclass(frozen=True)
+class Size:
+    seed: int
+
+
+def measured(config, progress):
+    values = np.random.default_rng(config.seed).normal(size=200) * 10.0 ** np.arange(-100, 100)
+    steps = np.arange(200)
+    return TrialResult({}, {"decides": values, "drawn": values, "steps": steps, "unread": values})
+
+
+def draw(results):
+    fig = figure(2, 2)
+    arrays = results["one"].arrays
+    fig.subplots().plot(arrays["steps"], arrays["drawn"])
+    return fig
+
+
+def test_arrays_that_are_only_drawn_have_three_digits(store, tmp_path):
+    study = Study("rulers", "Rulers", "nobody", "For a test.")
+    study.claim(
+        id="rulers/one", title="One", source="nowhere", statement="It holds.", criterion="It is said.",
+        trials=lambda profile, seed: {"one": Trial(measured, Size(seed))}, figure=draw,
+        check=lambda results: Outcome("holds", {"sum": results["one"].arrays["decides"].sum()}),
+    )  # fmt: skip
+    pairs = [(study, claim) for claim in study.claims]
+    check(pairs, "laptop", 0, store)
+    keep(pairs, "laptop", store, tmp_path / "reference")
+    kept = Reference(tmp_path / "reference")
+    arrays = kept.results(kept.recall(*pairs[0]))["one"].arrays
+    exact = measured(Size(0), None).arrays
+    assert set(arrays) == {"decides", "drawn", "steps"}
+    np.testing.assert_array_equal(arrays["decides"], exact["decides"])
+    np.testing.assert_array_equal(arrays["steps"], exact["steps"])
+    assert arrays["drawn"].dtype == np.float64
+    error = np.abs(arrays["drawn"] / exact["drawn"] - 1)
+    assert 1e-5 < error.max() < 1e-3
+
+
+def test_figures_are_compact_and_their_images_unchanged(monkeypatch):
+    def images(svg):
+        for data in re.findall(r'base64,([^"]*)', svg):
+            yield Image.open(io.BytesIO(base64.b64decode(data)))
+
+    def drawn():
+        fig = figure(2, 2)
+        matrix = np.random.default_rng(0).normal(size=(60, 60))
+        fig.subplots().imshow(matrix, interpolation="nearest")
+        return to_svg(fig)
+
+    small = drawn()
+    monkeypatch.setattr("minicosm.lab.figures.compact", lambda svg: svg)
+    large = drawn()
+    assert len(small) < 0.7 * len(large) and compact(large) == small == compact(small)
+    for one, other in zip(images(small), images(large), strict=True):
+        assert (one.mode, other.mode) == ("P", "RGBA")
+        np.testing.assert_array_equal(one.convert("RGBA"), other)
+    ours, theirs = (
+        [
+            float(x)
+            for path in re.findall(r' d="([^"]*)"', svg)
+            for x in re.findall(r"-?[\d.]+", path)
+        ]
+        for svg in (small, large)
+    )
+    np.testing.assert_allclose(ours, theirs, atol=0.005001)
 
 
 def test_trials_that_are_configured_otherwise_by_now_have_no_results(kept, pairs):

@@ -23,7 +23,7 @@ SLOPES = np.array([0.7, 0.1])
 SHAPE = {"layers": 2, "heads": 2, "width": 8, "max_length": 12}
 
 
-@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("causal", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_slopes_are_those_of_a_loop_over_heads_and_positions(causal):
     """Streams, weights and logits, at all positions and at some."""
     config = TransformerConfig(5, causal=causal, positions="sinusoidal", **SHAPE)
@@ -48,7 +48,14 @@ def test_slopes_are_those_of_a_loop_over_heads_and_positions(causal):
     assert np.abs(logits - forward(config, to_arrays(model), rows)[0]).max() > 1e-3
 
 
-@pytest.mark.parametrize("kind", ["learned", "sinusoidal", "linear", "rotary"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "linear",
+        "rotary",
+        *(pytest.param(k, marks=pytest.mark.long) for k in ("learned", "sinusoidal")),
+    ],
+)
 def test_an_offset_is_what_hidden_positions_before_the_string_do(kind):
     """Referee: the string after three positions that nobody may read."""
     config = TransformerConfig(5, causal=True, positions=kind, **SHAPE)
@@ -134,9 +141,8 @@ def test_nothing_is_computed_where_there_is_no_placement():
 @pytest.mark.parametrize(
     "kind",
     [
-        "learned",
         "sinusoidal",
-        *(pytest.param(k, marks=pytest.mark.long) for k in ("linear", "rotary")),
+        *(pytest.param(k, marks=pytest.mark.long) for k in ("learned", "linear", "rotary")),
     ],
 )
 def test_token_by_token_is_the_whole_string(kind):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from minicosm.models import Transformer, TransformerConfig
-from minicosm.training import AttentionPenalty, LabelObjective
+from minicosm.training import AttentionPenalty, LabelObjective, LayerPenalty
 from minicosm.worlds import FlipFlop
 
 
@@ -67,3 +67,13 @@ def test_embeddings_have_their_own_start_and_dropout():
     zero = np.asarray(dropped) == 0
     assert abs(zero.mean() - 0.5) < 0.05
     np.testing.assert_allclose(dropped[~zero], 2 * np.asarray(start)[~zero], rtol=1e-5)
+
+
+def test_a_penalty_of_the_first_layer_leaves_the_others_free():
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(5), (3, 2, 5))
+    for layers in ((0,), (0, 2)):
+        found = LayerPenalty(0.1, layers=layers).of(rows)
+        assert float(found) == pytest.approx(float(AttentionPenalty(0.1).of(rows[list(layers)])))
+    with pytest.raises(ValueError, match="layers has 3; attention has"):
+        LayerPenalty(0.1, layers=(3,)).of(rows)

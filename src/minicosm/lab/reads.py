@@ -46,7 +46,8 @@ class _Watched(dict[str, Any]):
 
 def watched(results: Mapping[str, TrialResult], read: set[Path]) -> dict[str, TrialResult]:
     """The same results; whatever is read of them is added to `read`."""
-    return {
+    before = set(read)
+    found = {
         name: TrialResult(
             _Watched(result.numbers, (name, "numbers"), read),
             _Watched(result.arrays, (name, "arrays"), read),
@@ -54,3 +55,5 @@ def watched(results: Mapping[str, TrialResult], read: set[Path]) -> dict[str, Tr
         )
         for name, result in results.items()
     }
+    read.intersection_update(before)  # a result that is made looks at its arrays
+    return found

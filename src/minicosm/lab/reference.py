@@ -5,7 +5,8 @@
     <study>/arrays.npz      likewise its arrays
     <study>/figures.zip     the figure of every claim
 
-Of a trial only what checks and figures read is kept. JSON and plain arrays, nothing is unpickled.
+Of a trial only what checks and figures read is kept; arrays that only figures read have three digits. JSON
+and plain arrays, nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 from minicosm.lab.claims import Claim, LabError, ProfileName, Results, Study, TrialResult
 from minicosm.lab.encoding import decode, encode
+from minicosm.lab.figures import compact
 from minicosm.lab.files import read_arrays, write_arrays
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.reads import Path as Read
@@ -33,6 +35,7 @@ from minicosm.lab.store import Store, commit
 
 FOLDER = Path(__file__).parents[1] / "reference"
 VERDICTS, TRIALS = "verdicts.json", "trials.json.gz"
+DRAWN = 10  # bits of the numbers that are only drawn
 
 
 class Reference:
@@ -149,7 +152,7 @@ def keep(
             for claim in study.claims
             if (before := reference.recall(study, claim)) is not None and (svg := before.svg)
         }
-        reads: dict[str, set[Read]] = {}
+        reads = _Reads()
         whole: dict[str, TrialResult] = {}
         for claim in chosen:
             record, svg = _verdict(store, claim, profile)
@@ -157,10 +160,22 @@ def keep(
             verdicts[claim.id] = {**record, "reference": where}
             if svg is not None:
                 figures[_figure_name(claim)] = svg
-            whole |= _read_by(store, claim, profile, reads)
+            results = _results(store, claim, profile)
+            reads.watch(claim, results, record["trials"])
+            whole |= {record["trials"][name]: result for name, result in results.items()}
+        for claim in study.claims:  # others, which read the same trials
+            before = None if claim in chosen else reference.recall(study, claim)
+            if before is not None and whole.keys() & set(before.trials.values()):
+                kept = reference.results(before)
+                if kept is not None:
+                    reads.watch(claim, kept, before.trials)
+        arrays = {name: array for name, array in arrays.items() if name.split("/")[0] not in whole}
         for address, result in whole.items():
             stored = store.record(address)
-            numbers, found = _pruned(result, reads[address])
+            numbers, found = _pruned(result, reads.all[address])
+            for name in found:
+                if ("arrays", name) not in reads.decisive[address]:
+                    found[name] = _rounded(found[name])
             trials[address] = {
                 "function": stored["function"],
                 "config": stored["config"],
@@ -194,13 +209,8 @@ def _verdict(store: Store, claim: Claim, profile: ProfileName) -> tuple[dict[str
     return {**record, "profile": profile}, svg
 
 
-def _read_by(
-    store: Store,
-    claim: Claim,
-    profile: ProfileName,
-    reads: dict[str, set[Read]],
-) -> dict[str, TrialResult]:
-    """The results of a claim's trials by their addresses; adds to `reads` what is read of each."""
+def _results(store: Store, claim: Claim, profile: ProfileName) -> dict[str, TrialResult]:
+    """The stored results of a claim's trials."""
     record, _ = _verdict(store, claim, profile)
     trials = claim.trials(profile, record["seed"])
     results = {}
@@ -209,14 +219,28 @@ def _read_by(
         if kept is None or name not in trials:
             raise LabError(f"a trial of {claim.id} is not in the store; check it again.")
         results[name] = replace(kept.result, config=trials[name].config)
-    read: set[Read] = set()
-    seen = watched(results, read)
-    claim.check(seen)
-    if claim.figure is not None:
-        claim.figure(seen)
-    for name, address in record["trials"].items():
-        reads.setdefault(address, set()).update(path[1:] for path in read if path[0] == name)
-    return {address: results[name] for name, address in record["trials"].items()}
+    return results
+
+
+class _Reads:
+    """What is read of every trial: by checks, and by checks and figures."""
+
+    def __init__(self) -> None:
+        self.decisive: dict[str, set[Read]] = {}
+        self.all: dict[str, set[Read]] = {}
+
+    def watch(self, claim: Claim, results: Results, addresses: Mapping[str, str]) -> None:
+        read: set[Read] = set()
+        seen = watched(results, read)
+        claim.check(seen)
+        self._add(self.decisive, read, addresses)
+        if claim.figure is not None:
+            claim.figure(seen)
+        self._add(self.all, read, addresses)
+
+    def _add(self, to: dict[str, set[Read]], read: set[Read], addresses: Mapping[str, str]) -> None:
+        for name, address in addresses.items():
+            to.setdefault(address, set()).update(path[1:] for path in read if path[0] == name)
 
 
 def _pruned(result: TrialResult, paths: Iterable[Read]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -231,6 +255,16 @@ def _pruned(result: TrialResult, paths: Iterable[Read]) -> tuple[dict[str, Any],
             inner, source = inner.setdefault(key, {}), source[key]
         inner[keys[-1]] = source[keys[-1]]
     return _in_order(numbers, result.numbers), arrays
+
+
+def _rounded(array: Any) -> Any:
+    """Floats to `DRAWN` bits, in their own type, so that they are packed into half of the room."""
+    import numpy as np
+
+    if not np.issubdtype(array.dtype, np.floating) or array.dtype == np.float16:
+        return array
+    mantissa, exponent = np.frexp(array)
+    return np.ldexp(np.round(mantissa * 2**DRAWN) / 2**DRAWN, exponent).astype(array.dtype)
 
 
 def _in_order(part: dict[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,7 +308,8 @@ def _write(
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(figures):  # dated 1980, so that the same figures are the same bytes
-                archive.writestr(zipfile.ZipInfo(name), figures[name], zipfile.ZIP_DEFLATED, 9)
+                svg = compact(figures[name])
+                archive.writestr(zipfile.ZipInfo(name), svg, zipfile.ZIP_DEFLATED, 9)
         _replace(folder / "figures.zip", packed.getvalue())
     except OSError as error:
         raise LabError(f"cannot write {folder}: {error.strerror or error}.") from error

@@ -5,6 +5,7 @@ from .cached import CachedMemory, CachedTransformer
 from .config import TransformerConfig
 from .density_ratio import DensityRatio
 from .hugging_face import export_bert
+from .layer_options import with_layer_options
 from .lstm import LSTM, LSTMConfig, LSTMGenerator, LSTMMemory
 from .positions import Placement, recency_slopes
 from .protocols import CausalLM, Generator, MaskedLM, Verifier
@@ -38,4 +39,5 @@ __all__ = [
     "recency_slopes",
     "save",
     "to_arrays",
+    "with_layer_options",
 ]

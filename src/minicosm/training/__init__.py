@@ -16,6 +16,7 @@ from .curricula import (
 from .distillation import COLD, Distilled, SignVectors, Task, soft_targets
 from .fit import History, Loss, fit, fit_ensemble
 from .labels import Labelled, LabelledWorld, LabelObjective
+from .layer_penalty import LayerPenalty
 from .least_squares import Fitted, least_squares
 from .logged import logged
 from .next_tokens import NextBatch, NextTokens
@@ -45,6 +46,7 @@ __all__ = [
     "LabelObjective",
     "Labelled",
     "LabelledWorld",
+    "LayerPenalty",
     "Loss",
     "MaskedBatch",
     "MaskedObjective",

@@ -46,7 +46,8 @@ def contrastive_loss(
         if r.ndim != 1 or not r.size:
             raise ValueError(f"{name} has shape {r.shape}; it must have one log-ratio per sample")
         if clip is not None:
-            r = jnp.clip(r, -check_number("clip", clip, above=0), clip)
+            most = float(check_number("clip", clip, above=0))
+            r = jnp.clip(r, -most, most)
         sides.append(jnp.mean(one_sided(sign * r, kind)))
     return (sides[0] + sides[1]) / 2
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from minicosm.models.checks import check_key
+from minicosm.worlds.arrays import short
 
 from .fit import Loss
 from .settings import Watch
@@ -25,7 +26,7 @@ def logged(objective: Loss, write: Write, key: PRNGKeyArray) -> Watch:
     """
     for name, value in (("objective", objective), ("write", write)):
         if isinstance(value, type) or not callable(value):
-            raise TypeError(f"{name} is {value!r}; it must be a function")
+            raise TypeError(f"{name} is {short(value)}; it must be a function")
     check_key("key", key)
 
     def watch(params: Any, done: int) -> dict[str, np.ndarray]:

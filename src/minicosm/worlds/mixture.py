@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from .arrays import AnyArray, check_distribution, check_key, parameter, short
+from .arrays import AnyArray, check_distribution, check_flag, check_key, parameter, short
 
 
 class MixtureSample(NamedTuple):
@@ -72,6 +72,26 @@ class Mixture(eqx.Module):
         joint = self._joint(tokens)
         total = jax.nn.logsumexp(joint)
         return jnp.where(total == -jnp.inf, 0, jnp.exp(joint - total))
+
+    def next_logits(
+        self, tokens: Int[AnyArray, " T"], *, start: bool = False
+    ) -> Float[Array, "rows vocab"]:
+        """`log sum_k P[k | x_{1:i}] P_k[x_{i+1} | x_{1:i}]` for i = 1..T, and for i = 0 first with `start`;
+        -inf after what no world has. Worlds have `next_logits` with `start`."""
+        for i, world in enumerate(self.worlds):
+            if not callable(getattr(world, "next_logits", None)):
+                raise TypeError(f"worlds[{i}] is {short(world)}; it has no `next_logits`")
+        laws = jnp.stack([world.next_logits(tokens, start=True) for world in self.worlds])
+        chosen = jnp.asarray(tokens)[None, :, None]
+        inside = (chosen >= 0) & (chosen < self.vocab)
+        said = jnp.take_along_axis(laws[:, :-1], jnp.where(inside, chosen, 0), axis=-1)
+        steps = jnp.where(inside, said, -jnp.inf)[:, :, 0]
+        prior = jnp.log(jnp.asarray(self.weights))[:, None]
+        joint = jnp.cumsum(jnp.concatenate([prior.astype(laws.dtype), steps], axis=1), axis=1)
+        total = jax.nn.logsumexp(joint, axis=0)
+        posterior = jnp.where(total == -jnp.inf, -jnp.inf, joint - total)
+        rows = jax.nn.logsumexp(posterior[:, :, None] + laws, axis=0)
+        return rows if check_flag("start", start) else rows[1:]
 
     def _joint(self, tokens: Any) -> Float[Array, " K"]:
         logs = jnp.stack([world.log_prob(tokens) for world in self.worlds])

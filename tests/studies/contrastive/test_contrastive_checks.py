@@ -62,6 +62,10 @@ def two(far=0.009, near=0.002, **other):
     }
 
 
+def with_plane(line, plane):
+    return line | {f"plane, {name}": result for name, result in plane.items()}
+
+
 CASES = [
     ("generalisation-gap", gaps(), "holds"),
     ("generalisation-gap", gaps(-0.25), "fails"),
@@ -76,10 +80,14 @@ CASES = [
     ("learns-the-kernel", networks(divergence=0.6), "fails"),
     ("learns-the-kernel", networks(excess=0.02), "undecided"),
     ("learns-the-kernel", networks(excess=float("nan")), "undecided"),
+    ("learns-the-kernel", with_plane(networks(), networks()), "holds"),
+    ("learns-the-kernel", with_plane(networks(), networks(divergence=0.6)), "fails"),
     ("local-q-learned", two(), "holds"),
     ("local-q-learned", two(far=0.001), "fails"),
     ("local-q-learned", two(far=0.002), "undecided"),
     ("local-q-learned", two(excess=0.02), "undecided"),
+    ("local-q-learned", with_plane(two(), two()), "holds"),
+    ("local-q-learned", with_plane(two(), two(far=0.001)), "fails"),
 ]
 
 

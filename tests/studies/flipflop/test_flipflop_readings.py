@@ -1,5 +1,7 @@
 """Statistics of wrong reads on made-up results, against SciPy and by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import beta, ttest_ind
@@ -8,7 +10,14 @@ from minicosm.lab import TrialResult
 from minicosm.studies.flipflop import readings
 from minicosm.studies.flipflop.claims import glitches as claims
 from minicosm.studies.flipflop.claims import language_models, remedies
-from minicosm.studies.flipflop.experiment_trials import LONG, LONG_LSTM, SHORT_LSTM, Asked, Training
+from minicosm.studies.flipflop.experiment_trials import (
+    GENERATIVE,
+    LONG,
+    LONG_LSTM,
+    SHORT_LSTM,
+    Asked,
+    Training,
+)
 from minicosm.studies.flipflop.experiments.glitches import reads_of, record
 
 
@@ -97,6 +106,12 @@ def test_a_claim_needs_six_runs_and_can_fail():
     assert remedies.mixture(results).verdict == "holds"
     assert remedies.mixture(results | {remedies.LONG_MIXTURE: many}).verdict == "fails"
     assert remedies.sharpening({LONG: many}).verdict == "undecided"
+    short = {remedies.SHORT: many}
+    assert claims.generative(short).verdict == "undecided"
+    told = replace(many, numbers=many.numbers | {"loss": [1.01] * 8, "optimum": 1.0})
+    assert claims.generative(short | {GENERATIVE: told}).verdict == "holds"
+    told = replace(many, numbers=many.numbers | {"loss": [1.03] * 8, "optimum": 1.0})
+    assert claims.generative(short | {GENERATIVE: told}).verdict == "undecided"
 
 
 def test_language_models_are_asked_for_and_compared():
@@ -114,6 +129,8 @@ def test_what_is_known_of_a_wrong_read():
     assert found.reads[0].tolist() == [False, False, False, True, False, True, False, True]
     assert found.to_write[0, [3, 5, 7]].tolist() == [3, 1, 3]
     assert found.to_informative[0, [3, 5, 7]].tolist() == [3, 1, 2]
+    assert found.writes[0, [3, 5, 7]].tolist() == [1, 2, 2]
+    assert found.opposite[0, [3, 5, 7]].tolist() == [2, 0, 1]
     previous, first, writes, bits = found.rules[:, 0, 7].tolist()
     assert (previous, first, writes, bits) == (1, 1, -1, 0)
     wrong = np.zeros((2, 1, 8), bool)
@@ -122,5 +139,7 @@ def test_what_is_known_of_a_wrong_read():
     assert made["distances"][0, 0].tolist() == [0, 0, 2, 0, 0, 0, 0]
     assert made["distances"][0, 1].tolist() == [0, 1, 1, 0, 0, 0, 0]
     assert made["all_distances"][0].tolist() == [1, 0, 2, 0, 0, 0, 0]
+    assert made["distractors"][0].tolist() == [[0, 1, 1, 0, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0, 0, 0]]
+    assert made["all_distractors"].tolist() == [[0, 1, 2, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0]]
     # The read of pair 3 says 1; wrong is 0, as the previous bit and the majority of bits have it.
     assert made["rules"][0].tolist() == [2, 1, 0, 1] and not made["rules"][1].any()

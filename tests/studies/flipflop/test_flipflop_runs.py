@@ -1,18 +1,28 @@
 """The suites hold at their smallest, and tiny trainings give what claims and figures read."""
 
+from dataclasses import replace
+
+import jax
 import numpy as np
 import pytest
 
 from minicosm.lab import rows, silent
 from minicosm.studies.flipflop import STUDY
 from minicosm.studies.flipflop.experiment_trials import (
+    ALL_SIZES,
+    CROSSED,
     DEEP,
     GENERATIVE,
     LONG,
     LONG_SHARP,
+    SHORT,
+    SIZES,
+    SWEPT,
+    Training,
     arms,
     simulations,
 )
+from minicosm.studies.flipflop.experiments import simulation, training
 from minicosm.studies.flipflop.suites import heads, networks
 from minicosm.studies.flipflop.trials import Exact
 
@@ -40,6 +50,44 @@ def test_arms_that_need_more_time_are_trained_at_paper_size_only():
     assert (laptop.members, laptop.steps, laptop.length) == (12, 2500, 128)
     with pytest.raises(ValueError, match="it must be even"):
         arms(LONG)("laptop", 0, long=33)
+
+
+def test_every_arm_of_the_sweep_is_unlike_the_baseline_in_what_it_says():
+    trials = arms(SHORT, *SWEPT, *ALL_SIZES, CROSSED)("paper", 0)
+    base = trials[SHORT].config
+    for name, fields in SWEPT.items():
+        config = trials[name].config
+        assert replace(base, **fields) == config != base, name
+    shapes = {(t.config.layers, t.config.width, t.config.heads) for t in trials.values()}
+    assert {(6, 512, 8), (2, 512, 8), (6, 1024, 8), (6, 512, 16)} <= shapes
+    assert trials[CROSSED].config.crossed and trials[CROSSED].config.members == 25
+    laptop = arms(SHORT, *SWEPT, *ALL_SIZES)("laptop", 0)
+    assert set(laptop) == {SHORT, *SIZES.values()}
+    assert {(t.config.layers, t.config.width) for t in laptop.values()} == {
+        (layers, width) for layers in (1, 2, 4) for width in (32, 64)
+    }
+
+
+def test_crossed_seeds_share_starts_and_strings():
+    config = Training(members=6, crossed=True)
+    key = jax.random.key(0)
+    starts, strings = (
+        jax.random.key_data(training._member_keys(config, key, what)).tolist()
+        for what in ("start", "strings")
+    )
+    assert starts[0] == starts[2] == starts[4] != starts[1]
+    assert strings[0] == strings[1] != strings[2]
+    assert len({(str(a), str(b)) for a, b in zip(starts, strings, strict=True)}) == 6
+
+
+def test_diversity_is_the_distance_of_two_heads():
+    maps = np.random.default_rng(0).normal(size=(2, 3, 3, 4, 4))
+    found = simulation.diversity(maps)
+    for member, layer in np.ndindex(2, 3):
+        a, b, c = maps[member, layer]
+        wanted = np.mean([np.linalg.norm(x - y) for x, y in ((a, b), (a, c), (b, c))])
+        assert found[member, layer] == pytest.approx(wanted)
+    assert not simulation.diversity(maps[:, :, :1]).any()
 
 
 def test_every_experiment_says_who_counts():

@@ -58,9 +58,11 @@ def twin_data(right=1995, pairs=1e-13):
     return {"data": TrialResult({"right": [right] * 2, "pairs": [pairs] * 2}, config=TwinData(0))}
 
 
-def drawn(distance=0.05):
+def drawn(distance=0.05, above=0.0):
     distances = distance * np.exp(0.1 * RNG.normal(size=(2, 10)))
-    return {"drawn": TrialResult({}, {"distances": distances}, config=Drawn(0))}
+    squares = np.ones((2, 10))
+    arrays = {"distances": distances, "squares": squares + above, "from truth": squares}
+    return {"drawn": TrialResult({}, arrays, config=Drawn(0))}
 
 
 CASES = [
@@ -118,6 +120,13 @@ def blind(solutions, exact, hidden=2):
 )
 def test_blind_fits_are_counted(results, verdict):
     assert readings.blind_fits(results, readings.BLIND).verdict == verdict
+
+
+def test_fits_in_local_minima_are_counted():
+    assert readings.stuck(drawn()["drawn"]) == 0
+    assert readings.stuck(drawn(above=-0.1)["drawn"]) == 0  # better than from the truth
+    assert readings.stuck(drawn(above=1e-3)["drawn"]) == 20
+    assert readings.stuck(drawn(above=np.nan)["drawn"]) == 20
 
 
 def test_wilson_interval_is_that_of_scipy():

@@ -95,7 +95,10 @@ def test_a_pass_is_the_formula_position_by_position(seed, depth, pads):
             np.testing.assert_allclose(rows, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize(("seed", "depth", "pads"), [(0, 0, 0), (1, 2, 2), (3, 3, 0)])
+@pytest.mark.parametrize(
+    ("seed", "depth", "pads"),
+    [(0, 0, 0), (1, 2, 2), pytest.param(3, 3, 0, marks=pytest.mark.long)],
+)
 def test_as_a_transformer_it_is_the_same_map(seed, depth, pads):
     network = random_network(seed, depth=depth, pads=pads)
     rng = np.random.default_rng(seed + 2)

@@ -251,6 +251,7 @@ def _orbit(permutation):
     return seen
 
 
+@pytest.mark.long
 def test_the_cube_lies_in_wreath_products_with_index_12():
     pytest.importorskip("sympy")
     found = example_7()

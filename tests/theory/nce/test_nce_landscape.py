@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath_referee import exact, relative
 
@@ -20,7 +20,8 @@ def cases():
         world = GaussianMean(R)
         least = np.array([1, R / 2]) / np.hypot(1, R / 2)
         yield R, world.truth + 0.05 * least
-        yield R, world.truth + 0.15 * R * directions(7)[2]
+        if R > 1:
+            yield R, world.truth + 0.15 * R * directions(7)[2]
     yield 4.0, (GaussianMean(4.0).truth + GaussianMean(4.0).noise) / 2
     yield 30.0, GaussianMean(30.0).truth + directions(5)[1] / 30
 
@@ -119,6 +120,7 @@ def enumerated(world, tau, kind):
     return total
 
 
+@settings(max_examples=8)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS))
 def test_finite_families_against_a_loop_and_autodiff(seed, kind):
     rng = np.random.default_rng(seed)
@@ -170,8 +172,8 @@ def test_where_the_model_underflows_the_loss_is_finite_and_the_gradient_is_a_mea
 
 
 def test_affinely_dependent_statistics_have_an_infinite_condition_number():
-    table = np.repeat(np.arange(4.0)[:, None], 2, axis=1)
-    world = FiniteFamily(table, np.ones(4), [0.1, 0.2], [0.0, 0.0])
+    table = np.repeat(np.arange(8.0)[:, None], 2, axis=1)
+    world = FiniteFamily(table, [1.0] * 4 + [0.0] * 4, [0.1, 0.2], [0.0, 0.0])
     assert Contrast(world).optimum().condition > 1e12
 
 

@@ -65,6 +65,11 @@ def curve(ax: Any, x: Any, columns: list, label: str, **style: Any) -> None:
     ax.errorbar(x, mean, yerr=half, label=label, capsize=2.5, elinewidth=1, **style)
 
 
+def percent_axis(ax: Any) -> None:
+    """Percents up to 100 and a little room, from 90 or less, so that equal values are no zoomed noise."""
+    ax.set_ylim(min(ax.get_ylim()[0], 90), 101)
+
+
 def legend_right(ax: Any) -> None:
     """The legend to the right of the axes, where it hides nothing."""
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from minicosm.lab import Estimate, Results, Rows, unpaired
+from minicosm.lab import Estimate, Results, Rows, TrialResult, unpaired
+
+from .trials import PLANE
 
 
 def where(found: Rows, column: str, **fields: Any) -> list[Any]:
@@ -63,8 +65,29 @@ def learned(results: Results) -> float:
 def against_euler(results: Results) -> dict[str, Estimate]:
     """For every gap the mean of log KL(learned) less log KL(one Euler step)."""
     return {
-        f"gap {result.config.gap:g}": Estimate.of(
+        name.removesuffix(", local"): Estimate.of(
             np.log(result.numbers["divergence"]) - np.log(result.numbers["euler"])
         )
-        for result in results.values()
+        for name, result in results.items()
     }
+
+
+def local_gain(results: Results) -> dict[str, Estimate]:
+    """The mean of log KL with the stationary contrast law less that with the local one, on the line and in
+    the plane if it was run."""
+    return {
+        prefix: log_difference(
+            results[f"{prefix}stationary"].numbers["divergence"],
+            results[f"{prefix}local"].numbers["divergence"],
+        )
+        for prefix in ("", PLANE)
+        if f"{prefix}local" in results
+    }
+
+
+def on_the_line(results: Results) -> list[TrialResult]:
+    return [result for name, result in results.items() if not name.startswith(PLANE)]
+
+
+def in_the_plane(results: Results) -> list[TrialResult]:
+    return [result for name, result in results.items() if name.startswith(PLANE)]

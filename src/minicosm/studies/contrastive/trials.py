@@ -128,6 +128,8 @@ class Networks:
     """Gaps with a local contrast law."""
     narrow: float = 0.05
     """The gap at which a local contrast law is compared with the stationary one."""
+    plane: bool = False
+    """Whether the same is also done for a diffusion in the plane."""
 
     def __post_init__(self) -> None:
         if self.seeds < 2:
@@ -149,24 +151,29 @@ class Ensemble:
     contrast: str
 
 
-def _ensemble(config: Networks, gap: float, contrast: str) -> Trial:
-    from .experiments import networks
+def _ensembles(config: Networks, arms: dict[str, tuple[float, str]]) -> dict[str, Trial]:
+    """Trials of gaps and contrast laws by name, on the line and, if it is asked for, in the plane."""
+    from .experiments import networks, plane
 
     names = ("seed", "seeds", "steps", "batch", "rate", "width", "length")
     shared = {name: getattr(config, name) for name in names}
-    return Trial(networks.run, Ensemble(**shared, gap=gap, contrast=contrast))
+    found = {}
+    for prefix, run in (("", networks.run), *([(PLANE, plane.run)] if config.plane else [])):
+        for name, (gap, contrast) in arms.items():
+            found[prefix + name] = Trial(run, Ensemble(**shared, gap=gap, contrast=contrast))
+    return found
 
 
+PLANE = "plane, "
 SMALL_NETWORK = {"seeds": 2, "steps": 60, "length": 200, "gaps": (0.5,), "narrow": 0.5}
+LARGE_NETWORK = {"seeds": 40, "length": 8000, "plane": True}
 
 
-@sized(Networks, smoke=SMALL_NETWORK, laptop={}, paper={"seeds": 40, "length": 8000})
+@sized(Networks, smoke=SMALL_NETWORK, laptop={}, paper=LARGE_NETWORK)
 def networks(config: Networks) -> dict[str, Trial]:
-    return {f"gap {gap:g}, local": _ensemble(config, gap, "local") for gap in config.gaps}
+    return _ensembles(config, {f"gap {gap:g}, local": (gap, "local") for gap in config.gaps})
 
 
-@sized(Networks, smoke=SMALL_NETWORK, laptop={}, paper={"seeds": 40, "length": 8000})
+@sized(Networks, smoke=SMALL_NETWORK, laptop={}, paper=LARGE_NETWORK)
 def two_contrasts(config: Networks) -> dict[str, Trial]:
-    return {
-        contrast: _ensemble(config, config.narrow, contrast) for contrast in ("local", "stationary")
-    }
+    return _ensembles(config, {name: (config.narrow, name) for name in ("local", "stationary")})

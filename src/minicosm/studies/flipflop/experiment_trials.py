@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 from minicosm.lab import Trial, sized
 
-Positions = Literal["learned", "sinusoidal", "alibi", "rotary"]
+from .sweeps import LAPTOP_SIZES, SOURCE_SIZES, SWEEP
+
+Positions = Literal["learned", "sinusoidal", "alibi", "rotary", "none"]
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,26 @@ class Training:
     """Of an LSTM, and of its embeddings."""
     positions: Positions = "learned"
     embedding_dropout: float = 0.0
+    attention_dropout: float = 0.0
+    mlp_dropout: float = 0.0
+    gated: bool = False
+    """Whether MLPs have gated units."""
+    betas: tuple[float, float] = (0.9, 0.999)
     penalty: float = 0.0
     """Of the entropy of attention, rising linearly over the training."""
+    penalty_kind: Literal["entropy", "l2", "max"] = "entropy"
+    schedule: Literal["linear", "oscillating"] = "linear"
+    penalty_start: int = 0
+    """The step from which on the penalty counts."""
+    crossed: bool = False
+    """Whether members are pairs of a start and a stream of strings, each as many as the root of their
+    number."""
     init_std: float = 0.07
     inside: int = 4000
     """Strings of the law of training on which models are judged."""
     sparse: int = 10_000
     dense: int = 2000
-    block: int = 500
+    block: int = 250
     """Strings that are judged at once."""
     evaluations: int = 1
     """Parts of the training after which a block of strings inside and of dense ones is judged."""
@@ -61,6 +75,8 @@ class Arms:
     remedies: int = 8
     """Of every other arm with clean labels."""
     generative: int = 8
+    sizes: int = 2
+    """Of every other number of layers and width."""
     lstms: int = 8
     steps: int = 2500
     mixture_steps: int = 4000
@@ -71,7 +87,8 @@ class Arms:
     lstm_steps: int = 500
     evaluations: int = 25
     further: bool = False
-    """Whether sharpening, more steps and other sizes are trained as well."""
+    """Whether that for which there is no time in an hour is trained as well: the generative mode, embedding
+    dropout, sharpening, more steps, and what else the source varied."""
     size: Literal["tiny", "small", "source"] = "small"
     """Tiny: as small as models can be. Source: widths, rates and test sets of the source."""
 
@@ -91,7 +108,7 @@ class Arms:
                 )
 
 
-MEMBERS = ("members", "remedies", "generative", "lstms")
+MEMBERS = ("members", "remedies", "generative", "sizes", "lstms")
 STEPS = (
     "steps", "mixture_steps", "short_steps", "short_mixture_steps", "generative_steps", "more_steps",
     "lstm_steps",
@@ -102,10 +119,17 @@ LONG_DROPOUT, LONG_SHARP = "long, embedding dropout", "long, sharpening"
 SHORT, SHORT_MIXTURE, SHORT_LSTM = "short", "short, mixture", "short, LSTM"
 SINUSOIDAL, ALIBI, ROTARY = "short, sinusoidal", "short, ALiBi", "short, rotary"
 MORE_STEPS, GENERATIVE = "short, more steps", "short, generative"
-SIZES = {(L, d): f"short, L {L}, d {d}" for L in (1, 2, 4) for d in (32, 64)}
+CROSSED = "crossed seeds"
+SIZES = {size: f"short, L {size[0]}, d {size[1]}" for size in LAPTOP_SIZES}
+PAPER_SIZES = {size: "L {}, d {}, H {}".format(*size) for size in SOURCE_SIZES}
+SWEPT = {f"short, {name}": fields for name, fields in SWEEP.items()}
 BASELINE = {LONG: LONG, LONG_MIXTURE: LONG, LONG_DROPOUT: LONG, LONG_SHARP: LONG}
 """Every arm that a long baseline is compared with; the others have the short one."""
-INDIRECT = (LONG_DROPOUT, LONG_SHARP, SINUSOIDAL, ALIBI, ROTARY, MORE_STEPS, *SIZES.values())
+ALL_SIZES = (*SIZES.values(), *PAPER_SIZES.values())
+INDIRECT = (
+    LONG_DROPOUT, LONG_SHARP, SINUSOIDAL, ALIBI, ROTARY, MORE_STEPS, *SWEPT, *PAPER_SIZES.values(),
+)  # fmt: skip
+"""Remedies that leave the data as they are; sizes on a laptop have too few runs to say anything of them."""
 
 _LONG: dict[str, Any] = {"length": "long", "members": "remedies", "steps": "steps"}
 _SHORT: dict[str, Any] = {"length": "short", "members": "remedies", "steps": "short_steps"}
@@ -125,8 +149,14 @@ ARMS: dict[str, dict[str, Any]] = {
     GENERATIVE: _SHORT
     | {"mode": "generative", "members": "generative", "steps": "generative_steps"},
     SHORT_LSTM: _SHORT | _LSTM | {"hidden": 32},
-} | {name: _SHORT | {"layers": L, "width": d} for (L, d), name in SIZES.items()}
-FURTHER = (LONG_SHARP, MORE_STEPS, *SIZES.values())
+    CROSSED: _LONG | {"crossed": True},
+}
+ARMS |= {
+    name: _SHORT | {"layers": L, "width": d, "heads": H, "members": "sizes"}
+    for (L, d, H), name in (SIZES | PAPER_SIZES).items()
+}
+ARMS |= {name: _SHORT | fields for name, fields in SWEPT.items()}
+FURTHER = (GENERATIVE, LONG_DROPOUT, LONG_SHARP, MORE_STEPS, CROSSED, *SWEPT)
 """Trained only with `further`."""
 
 TINY: dict[str, Any] = {"width": 16, "layers": 1, "hidden": 8, "batch": 4} | dict.fromkeys(
@@ -160,10 +190,12 @@ def arms(*names: str) -> Callable[..., Mapping[str, Trial]]:
         | {"more_steps": 30_000, "lstm_steps": 500, "evaluations": 100},
     )
     def trials(config: Arms) -> dict[str, Trial]:
+        source = config.size == "source"
         return {
             name: _trial(config, **ARMS[name])
             for name in names
-            if config.further or name not in FURTHER
+            if (config.further or name not in FURTHER)
+            and name not in (SIZES if source else PAPER_SIZES).values()
         }
 
     return trials
@@ -193,6 +225,8 @@ class Simulated:
     """Probability of a symbol that keeps, in training."""
     penalty: float = 0.0
     """Of the entropy of attention, from the first step on."""
+    first_layer: bool = False
+    """Whether only the first layer has the penalty."""
     layers: int = 1
     heads: int = 1
     width: int = 32
@@ -222,6 +256,10 @@ class Simulations:
     batch: int = 16
     tests: int = 500
     probe: int = 801
+    deep: tuple[int, int] = (2, 4)
+    """Layers and heads of the larger models."""
+    further: bool = False
+    """Whether models with a penalty of the first layer alone are trained as well."""
 
     def __post_init__(self) -> None:
         for name in ("members", "many"):
@@ -238,8 +276,8 @@ class Simulations:
 
 PLAIN, SHARP_01, SHARP_1 = "1 x 1", "1 x 1, penalty .01", "1 x 1, penalty .1"
 SPARSE_1 = "1 x 1, penalty .1, p(keep) .9"
-DEEP, DEEP_01 = "2 x 4", "2 x 4, penalty .01"
-_DEEP = {"layers": 2, "heads": 4}
+DEEP, DEEP_01, DEEP_FIRST = "deep", "deep, penalty .01", "deep, penalty .01 in layer 1"
+_DEEP = {"layers": "deep", "heads": "deep"}
 SIMULATED: dict[str, dict[str, Any]] = {
     PLAIN: {},
     SHARP_01: {"penalty": 0.01},
@@ -247,6 +285,7 @@ SIMULATED: dict[str, dict[str, Any]] = {
     SPARSE_1: {"penalty": 0.1, "members": "many", "keep": 0.9},
     DEEP: _DEEP,
     DEEP_01: _DEEP | {"penalty": 0.01},
+    DEEP_FIRST: _DEEP | {"penalty": 0.01, "first_layer": True},
 }
 
 
@@ -264,16 +303,21 @@ def simulations(*names: str) -> Callable[..., Mapping[str, Trial]]:
             "batch": 4,
             "tests": 20,
         }
-        | {"probe": 40},
+        | {"probe": 40, "deep": (1, 2)},
         laptop={},
-        paper={"length": 500, "steps": 10_000, "members": 25, "many": 50, "width": 128},
+        paper={"length": 500, "steps": 10_000, "members": 25, "many": 50, "width": 128}
+        | {"deep": (6, 8), "further": True},
     )
     def trials(config: Simulations) -> dict[str, Trial]:
         from .experiments import simulation
 
         made = {}
         for name in names:
+            if name == DEEP_FIRST and not config.further:
+                continue
             given = dict(SIMULATED[name])
+            if "layers" in given:
+                given["layers"], given["heads"] = config.deep
             given["members"] = config.many if given.get("members") == "many" else config.members
             sizes = {
                 field: getattr(config, field)

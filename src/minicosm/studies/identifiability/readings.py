@@ -6,13 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from minicosm.lab import Estimate, Outcome, Results, all_of, all_true, least, only_if
+from minicosm.lab import (
+    Estimate,
+    Outcome,
+    Results,
+    TrialResult,
+    all_of,
+    all_true,
+    least,
+    only_if,
+)
 
 from .trials import BlindSize, Students
 
 ZERO_LOSS = 1e-9  # largest residual of a student whose loss counts as zero
 ENOUGH = 30  # students with zero loss that a task needs in every world
 ROUNDING = 1e-17  # distances of 0 are drawn here
+SAME_MINIMUM = 1e-6  # share by which sums of squares at one minimum may differ
 
 
 def worlds_of(results: Results) -> list[str]:
@@ -65,6 +75,13 @@ def share(right: int, of: int) -> Estimate:
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     return Estimate(p, float(centre - half), float(centre + half), n)
+
+
+def stuck(result: TrialResult) -> int:
+    """How many fits to drawn triples have a sum of squares above the one that the fit from the true world
+    reaches: those that ended in a local minimum."""
+    squares, reached = result.arrays["squares"], result.arrays["from truth"]
+    return int(np.sum(~(squares <= reached * (1 + SAME_MINIMUM))))
 
 
 # -- blind fits of Gaussian worlds ----------------------------------------------------------------

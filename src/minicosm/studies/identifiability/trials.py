@@ -311,13 +311,27 @@ class Drawn:
     seed: int
     sets: int = 10
     triples: int = 20_000
-    starts: int = 8
     lengths: tuple[float, ...] = (1.0, 3.0)
     """Common lengths of the orthogonal means."""
+    starts: int = 32
+    screen: int = 2000
+    """The first triples, to which all starts are fitted by a few steps."""
+    polish: int = 4
+    """How many of these fits go on with all triples."""
+
+    def __post_init__(self) -> None:
+        if self.sets < 2:
+            raise ValueError(f"sets is {self.sets}; an interval needs at least 2")
+        for name in ("triples", "starts", "screen", "polish"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
 
 
-@sized(Drawn, smoke={"sets": 2, "triples": 500, "starts": 2}, laptop={}, paper={"sets": 40})
+SMALL_DRAWN = {"sets": 2, "triples": 500, "starts": 4, "screen": 200, "polish": 2}
+
+
+@sized(Drawn, smoke=SMALL_DRAWN, laptop={}, paper={"sets": 40})
 def drawn(config: Drawn) -> dict[str, Trial]:
-    from .experiments import gaussian_fits
+    from .experiments import gaussian_samples
 
-    return {"drawn": Trial(gaussian_fits.drawn, config)}
+    return {"drawn": Trial(gaussian_samples.drawn, config)}

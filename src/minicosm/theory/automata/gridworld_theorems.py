@@ -6,7 +6,14 @@ from math import cos, log, pi
 import numpy as np
 from jaxtyping import Float, Int
 
-from minicosm.adaptation.checks import check_choice, check_real, check_token_rows, check_whole
+from minicosm.adaptation.checks import (
+    check_choice,
+    check_flag,
+    check_real,
+    check_token_rows,
+    check_whole,
+)
+from minicosm.sentences import shown
 from minicosm.worlds import Semiautomaton
 
 from ..checks import whole
@@ -38,7 +45,7 @@ def gridworld_moves(
     delta, _ = automaton(world)
     places = (world.states,) if shape is None else shape
     if not isinstance(places, tuple | list) or not places:
-        raise TypeError(f"shape is {shape!r:.60}; it must be a tuple of numbers of places")
+        raise TypeError(f"shape is {shown(shape)}; it must be a tuple of numbers of places")
     places = tuple(check_whole("shape", n, 1) for n in places)
     if int(np.prod([float(n) for n in places])) != world.states:
         raise ValueError(
@@ -225,7 +232,7 @@ def lemma_23(
 
     The error counts heads of all positions of which that is not true.
     """
-    name = "Lemma 23 as printed" if printed else "Lemma 23"
+    name = "Lemma 23 as printed" if check_flag("printed", printed) else "Lemma 23"
     condition, moves, inputs = _line(world, inputs)
     if not condition.holds:
         return Theorem(name, (condition,))

@@ -21,6 +21,7 @@ from .layers import MLP, Layer
 from .network import Decoder, Network
 from .simulation import (
     MOST_STATES,
+    MOST_STRINGS,
     automaton,
     check_network_length,
     constructed,
@@ -177,7 +178,7 @@ def step_network(delta: Int[np.ndarray, "symbols states"], start: int, length: i
 # -- as statements about an automaton -----------------------------------------------------------
 
 
-@checked(states=whole(2, 64), count=whole(1, 2**20))
+@checked(states=whole(2, 64), count=whole(1, 2**20), seed=whole(0, None))
 def lemma_14(states: int, *, hats: bool = True, count: int = 2**16, seed: int = 0) -> Theorem:
     """The composition gadget on all pairs of functions, or on `count` random ones if there are more."""
     n = states
@@ -247,6 +248,7 @@ def theorem_10_readout_as_printed(
     """The state may be read from the coordinate `(q, R)` of an arbitrary q. The error counts states that
     some coordinate has wrong."""
     network = theorem_10(world, length).construction
+    check_whole("count", count, 1, MOST_STRINGS)
     inputs = strings(world, length, count, seed, all_up_to=16 * count)
     exact = exact_states(world, inputs)
     places = network.width // 2 - 1 + np.arange(world.states)
@@ -277,6 +279,8 @@ def theorem_10_sharpness(
     delta, start = automaton(world)
     check_network_length(length)
     check_flag("hats", hats)
+    check_whole("count", count, 1, MOST_STRINGS)
+    check_whole("seed", seed)
     merges = np.flatnonzero((np.sort(delta, axis=1) != np.arange(world.states)).any(axis=1))
     reason = f"symbol {merges[0]} takes two states to one" if len(merges) else ""
     forgets = Condition("permutation automaton", not len(merges), {}, reason)

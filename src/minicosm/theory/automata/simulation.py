@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from minicosm.adaptation.checks import as_numbers, check_kind, check_whole
+from minicosm.adaptation.checks import as_numbers, check_kind, check_token_rows, check_whole
 from minicosm.worlds import Semiautomaton
 
 from ..certify import all_sequences
@@ -36,6 +36,7 @@ def check_network_length(length: Any) -> int:
 def exact_states(world: Semiautomaton, inputs: Int[np.ndarray, "n T"]) -> Int[np.ndarray, "n T"]:
     """`q_t = delta[s_t, q_{t-1}]`, step by step for all strings at once."""
     delta, start = automaton(world)
+    inputs = np.asarray(check_token_rows("inputs", inputs, world.vocab))
     states = np.empty(inputs.shape, np.int64)
     state = np.full(len(inputs), start)
     for t in range(inputs.shape[1]):

@@ -3,6 +3,7 @@
 from .monoids import is_isomorphic, monoids, smallest_monoid
 from .proposition_3 import (
     distant_read,
+    least_margin,
     proposition_3,
     proposition_3_horizon,
     proposition_3_linear,
@@ -49,6 +50,7 @@ __all__ = [
     "first_failure",
     "is_isomorphic",
     "late_failure",
+    "least_margin",
     "monoids",
     "n_gram_error",
     "n_gram_guesses",

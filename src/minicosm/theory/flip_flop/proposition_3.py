@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from minicosm.models import Transformer, TransformerConfig, from_arrays
 from minicosm.worlds import FlipFlop
@@ -85,18 +85,24 @@ def two_layer_transformer(horizon: int, c: float | None = None) -> Transformer:
 
 
 @eqx.filter_jit
-def _wrong(model: Any, strings: Int[Array, "n T"]) -> tuple[Bool[Array, "n S"], Bool[Array, "n S"]]:
-    asked = strings[:, :-1] == READ
-    guess = jax.lax.map(
-        lambda s: jnp.argmax(model.logits(model.embed(s)), axis=-1), strings[:, :-1], batch_size=64
-    )
-    return asked & (guess != strings[:, 1:]), asked
+def _margins(
+    model: Any, strings: Int[Array, "n T"]
+) -> tuple[Float[Array, "n S"], Bool[Array, "n S"]]:
+    """By how much the logit of the next token is above all others, and where it is a read's."""
+
+    def one(string: Array) -> Array:
+        logits, told = model.logits(model.embed(string[:-1])), string[1:, None]
+        mine = jnp.take_along_axis(logits, told, axis=-1)[:, 0]
+        others = jnp.where(jnp.arange(logits.shape[-1]) == told, -jnp.inf, logits)
+        return mine - others.max(axis=-1)
+
+    return jax.lax.map(one, strings, batch_size=64), strings[:, :-1] == READ
 
 
-@checked(strings=wholes(5, (None, None)))
-def wrong_reads(model: Any, strings: Int[AnyArray, "n T"], precise: bool = True) -> tuple[int, int]:
-    """How many reads of the strings a model gets wrong (its likeliest token of all is not what follows), and
-    how many there are; in float64, or in float32."""
+def _asked(
+    model: Any, strings: Int[AnyArray, "n T"], precise: bool
+) -> tuple[Float[np.ndarray, "n S"], Bool[np.ndarray, "n S"]]:
+    """The margins in float64, or in float32, if model and strings are such."""
     for name in ("embed", "logits"):
         if isinstance(model, type) or not callable(getattr(model, name, None)):
             raise TypeError(f"model is a {type(model).__name__}; it must have embed and logits")
@@ -107,8 +113,26 @@ def wrong_reads(model: Any, strings: Int[AnyArray, "n T"], precise: bool = True)
         cast = jax.tree.map(
             lambda leaf: np.asarray(leaf, kind) if eqx.is_inexact_array_like(leaf) else leaf, model
         )
-        wrong, asked = _wrong(cast, jnp.asarray(np.asarray(strings, np.int32)))
-    return int(wrong.sum()), int(asked.sum())
+        margins, asked = _margins(cast, jnp.asarray(np.asarray(strings, np.int32)))
+    return np.asarray(margins), np.asarray(asked)
+
+
+@checked(strings=wholes(5, (None, None)))
+def wrong_reads(model: Any, strings: Int[AnyArray, "n T"], precise: bool = True) -> tuple[int, int]:
+    """How many reads of the strings a model gets wrong (its likeliest token of all is not what follows, or
+    not the only one), and how many there are; in float64, or in float32."""
+    margins, asked = _asked(model, strings, precise)
+    return int((asked & ~(margins > 0)).sum()), int(asked.sum())
+
+
+@checked(strings=wholes(5, (None, None)))
+def least_margin(model: Any, strings: Int[AnyArray, "n T"], precise: bool = True) -> float:
+    """The least margin of a read: the logit of the right token less the largest other one. A read is wrong if
+    it is not positive; strings have a read."""
+    margins, asked = _asked(model, strings, precise)
+    if not asked.any():
+        raise ValueError("strings have no read (a token 1 before the last); there must be one")
+    return float(margins[asked].min())
 
 
 def _certificate(name: str, model: Any) -> Any:
@@ -164,7 +188,8 @@ def proposition_3_horizon(horizon: int) -> Theorem:
     strings = np.tile(ignored, (horizon, 1))  # what stands after the read cannot change it
     strings[m, 2 * m + 2], strings[m, 2 * m + 3] = READ, SYMBOL + 1
     with jax.enable_x64(True):
-        failed = np.asarray(_wrong(model, jnp.asarray(strings))[0]).any(axis=1)
+        margins, asked = _margins(model, jnp.asarray(strings))
+        failed = np.asarray(asked & ~(margins > 0)).any(axis=1)
     beyond = 2 * m + 1 > horizon  # from the bit at 1 to the read at 2 + 2 m
     first = 2 * int(np.argmax(failed)) + 4 if failed.any() else 0
     return Theorem.identity(

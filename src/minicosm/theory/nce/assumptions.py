@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from minicosm.adaptation.checks import check_reals
 from minicosm.worlds import ExponentialFamily, GaussianMean
 
-from ..checks import COUNT, POSITIVE, Given, whole
+from ..checks import POSITIVE, Given, whole
 from ..signatures import checked
 from ..theorem import Condition
 from .contrast import Contrast, answers, in_batches
@@ -129,7 +129,7 @@ class Neighbourhood(NamedTuple):
         return self.upper * self.condition / self.lower if self.lower > 0 else np.inf
 
 
-@checked(radius=POSITIVE, radii=COUNT, angles=COUNT)
+@checked(radius=POSITIVE, radii=whole(1, 2**12), angles=whole(1, 2**16))
 def neighbourhood(
     contrast: Contrast, radius: float, radii: int = 8, angles: int = 41
 ) -> Neighbourhood:

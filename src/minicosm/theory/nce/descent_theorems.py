@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from minicosm.worlds import GaussianMean
 
-from ..checks import COUNT, POSITIVE, real, whole
+from ..checks import COUNT, POSITIVE, whole
 from ..signatures import checked
 from ..theorem import Condition, Theorem
 from .assumptions import Neighbourhood, constants, neighbourhood, ring, segment
@@ -172,13 +172,21 @@ def _distance(contrast: Contrast) -> float:
     return float(np.linalg.norm(np.asarray(world.truth) - np.asarray(world.noise)))
 
 
-@checked(contrast=loss_of(), delta=POSITIVE, beta=real(above=0, infinite=True))
+@checked(contrast=loss_of(), delta=POSITIVE, beta=POSITIVE)
 def theorem_19(contrast: Contrast, delta: float, beta: float | None = None) -> Theorem:
     """NGD from the noise with `η = γ = sqrt(β_l/(β_u κ*)) δ` is within δ of τ* after at most
     `(β_u κ*/β_l) |τ_0 - τ*|²/δ²` steps; each step outside δ takes at least γ² from the squared distance. β_u
     and β_l are measured on a grid of the ball of radius δ, unless their quotient `beta` is given."""
     near: Neighbourhood = neighbourhood(contrast, delta)
     factor = near.factor if beta is None else beta * near.condition
+    if near.lower == 0:
+        singular = Condition(
+            "β_l above zero",
+            False,
+            {"delta": delta},
+            f"the Hessian is singular within {delta:g} of τ*",
+        )
+        return Theorem("Theorem 19", (singular,))
     gamma, start = delta / math.sqrt(factor), _distance(contrast)
     bound = factor * (start / delta) ** 2
     more = {"beta_u / beta_l": near.upper / near.lower, "condition": near.condition}
@@ -211,11 +219,13 @@ def theorem_21(contrast: Contrast, delta: float) -> Theorem:
 def corollary_2(contrast: Contrast, delta: float) -> Theorem:
     """NGD on NCE from the noise, with η = γ, is within `δ <= 1/R` after at most `R⁶/δ²` steps."""
     R = abs(float(contrast.world.truth[0]))
+    small = Condition("δ at most 1/R", delta * R <= 1 + 1e-12, {"delta": delta}, f"δ is {delta:g}")
+    if not small.holds:
+        return Theorem("Corollary 2", (small,))
     near = neighbourhood(contrast, delta)
     gamma = delta / math.sqrt(near.factor)
     run = steps_to(contrast, "ngd", gamma, delta)
     share = (run.steps if run.reached else math.inf) * delta**2 / R**6
-    small = Condition("δ at most 1/R", delta * R <= 1 + 1e-12, {"delta": delta}, f"δ is {delta:g}")
     return Theorem.inequality(
         "Corollary 2",
         1 - share,

@@ -336,7 +336,13 @@ def theorem_18_inequality_as_printed(
     along = np.abs((scaled[:, :-1] * away).sum(axis=1)) / far
     least, _, log_hessian = answers(contrast, "extremes", taus).T
     right = along / least * np.exp(scaled[:, -1] - log_hessian)
-    share = float((left / right).max())
+    shares = left / right
+    lost = np.flatnonzero(~np.isfinite(shares))
+    if lost.size:
+        raise ValueError(
+            f"taus[{lost[0]}] is {taus[lost[0]]}; steps must be finite there, and it must not be τ*"
+        )
+    share = float(shares.max())
     return Theorem.inequality(
         "Theorem 18, inequality as printed",
         1 - share,

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count, check_key, check_reals, check_size
+from ..arrays import AnyArray, check_count, check_key, check_reals, check_size, is_concrete
 from .family import ExponentialFamily, Grid, check_nodes, extended_parameters
 from .gaussian_mean import TAIL
 
@@ -77,7 +77,7 @@ class DiagonalGaussian(ExponentialFamily):
 
     def _natural(self, theta: Any) -> tuple[Array, Array, Array]:
         """Precisions, means and variances; where a precision is not positive, those of precision 1."""
-        precision, slope = jnp.split(jnp.asarray(self.check_theta(theta)), 2)
+        precision, slope = jnp.split(jnp.asarray(self._check_theta(theta)), 2)
         variance = 1 / jnp.where(precision > 0, precision, 1)
         return precision, slope * variance, variance
 
@@ -87,21 +87,29 @@ class DiagonalGaussian(ExponentialFamily):
         value = jnp.sum(mean**2 / variance + jnp.log(2 * math.pi * variance)) / 2
         return jnp.where(jnp.all(precision > 0), value, jnp.inf)
 
+    def _moments(self, theta: Any) -> tuple[Array, Array]:
+        """Means and variances of a law that there is; values under a trace are trusted."""
+        precision, mean, variance = self._natural(theta)
+        if is_concrete(precision) and not (np.asarray(precision) > 0).all():
+            i = int(np.argmin(np.asarray(precision)))
+            raise ValueError(f"theta[{i}] is {precision[i]:g}; every precision must be positive")
+        return mean, variance
+
     def mean(self, theta: Float[AnyArray, " p"]) -> Float[Array, " p"]:
         """`[-(μ_i² + v_i)/2, μ_i]`."""
-        _, mean, variance = self._natural(theta)
+        mean, variance = self._moments(theta)
         return jnp.concatenate([-(mean**2 + variance) / 2, mean])
 
     def covariance(self, theta: Float[AnyArray, " p"]) -> Float[Array, "p p"]:
         """In each coordinate `Var(x²/2) = μ² v + v²/2`, `Cov(-x²/2, x) = -μ v`, `Var x = v`."""
-        _, mean, variance = self._natural(theta)
+        mean, variance = self._moments(theta)
         across = jnp.diag(-mean * variance)
         squares = jnp.diag(mean**2 * variance + variance**2 / 2)
         return jnp.block([[squares, across], [across, jnp.diag(variance)]])
 
     def sample(self, key: PRNGKeyArray, theta: Float[AnyArray, " p"]) -> Float[Array, " d"]:
         """One vector of `N(μ, diag v)`."""
-        _, mean, variance = self._natural(theta)
+        mean, variance = self._moments(theta)
         return mean + jnp.sqrt(variance) * jax.random.normal(check_key(key), mean.shape, mean.dtype)
 
     def grid(self, nodes: int) -> Grid:

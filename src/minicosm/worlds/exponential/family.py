@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..arrays import AnyArray, check_count, check_reals
+from ..arrays import AnyArray, check_count, check_reals, is_concrete
 
 MOST_NODES = 2**20
 
@@ -73,7 +73,7 @@ class ExponentialFamily(eqx.Module):
 
     def extended(self, theta: Float[AnyArray, " p"]) -> Float[Array, " extended"]:
         """`τ(θ) = [θ, A(θ)]`, the normalised law."""
-        theta = jnp.asarray(self.check_theta(theta))
+        theta = jnp.asarray(self._check_theta(theta))
         return jnp.append(theta, self.log_partition(theta))
 
     def log_density(self, tau: Float[AnyArray, " extended"], x: Any) -> Float[Array, ""]:
@@ -96,14 +96,19 @@ class ExponentialFamily(eqx.Module):
         self, first: Float[AnyArray, " p"], second: Float[AnyArray, " p"]
     ) -> Float[Array, ""]:
         """`log ∫ sqrt(p_1 p_2) = A((θ_1 + θ_2)/2) - (A(θ_1) + A(θ_2))/2`."""
-        first, second = (
-            jnp.asarray(self.check_theta(theta, name))
-            for name, theta in (("first", first), ("second", second))
-        )
-        ends = (self.log_partition(first) + self.log_partition(second)) / 2
-        return self.log_partition((first + second) / 2) - ends
+        thetas, ends = [], []
+        for name, theta in (("first", first), ("second", second)):
+            thetas.append(jnp.asarray(self._check_theta(theta, name)))
+            ends.append(self.log_partition(thetas[-1]))
+            if is_concrete(ends[-1]) and not np.isfinite(ends[-1]):
+                raise ValueError(
+                    f"{name} is {theta}; it must be the parameter of a law: A is infinite"
+                )
+        mean = (ends[0] + ends[1]) / 2
+        middle = self.log_partition((thetas[0] + thetas[1]) / 2)
+        return jnp.where(jnp.isfinite(mean), middle - mean, -jnp.inf)
 
-    def check_theta(self, theta: Any, name: str = "theta") -> AnyArray:
+    def _check_theta(self, theta: Any, name: str = "theta") -> AnyArray:
         """`theta` if it is one natural parameter."""
         return check_reals(name, theta, (self.parameters,))
 

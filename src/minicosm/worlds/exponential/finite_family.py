@@ -42,7 +42,9 @@ class FiniteFamily(ExponentialFamily):
                 f"statistics has shape {table.shape}; there must be a point and a statistic"
             )
         K, p = table.shape
-        weights = np.asarray(parameter("base", base, (K,)), np.float64)
+        weights = np.asarray(parameter("base", base, (None,)), np.float64)
+        if weights.size != K:
+            raise ValueError(f"base has {weights.size} weights; statistics has {K} points")
         if not weights.any():
             raise ValueError("base is 0 at every point; one must be positive")
         theta_data, theta_noise = (
@@ -131,7 +133,7 @@ class FiniteFamily(ExponentialFamily):
         return jnp.asarray(self.log_weights)[self._at(x)]
 
     def _log_weights_at(self, theta: Any) -> Float[Array, " K"]:
-        theta = jnp.asarray(self.check_theta(theta))
+        theta = jnp.asarray(self._check_theta(theta))
         return jnp.asarray(self.log_weights) + jnp.asarray(self.table) @ theta
 
     def log_partition(self, theta: Float[AnyArray, " p"]) -> Float[Array, ""]:

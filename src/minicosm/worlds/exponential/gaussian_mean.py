@@ -48,20 +48,20 @@ class GaussianMean(ExponentialFamily):
 
     def log_partition(self, theta: Float[AnyArray, " 1"]) -> Float[Array, ""]:
         """`θ²/2 + log sqrt(2π)`."""
-        theta = jnp.asarray(self.check_theta(theta))
+        theta = jnp.asarray(self._check_theta(theta))
         return theta[0] ** 2 / 2 + LOG_ROOT
 
     def mean(self, theta: Float[AnyArray, " 1"]) -> Float[Array, " 1"]:
         """`θ`."""
-        return jnp.asarray(self.check_theta(theta))
+        return jnp.asarray(self._check_theta(theta))
 
     def covariance(self, theta: Float[AnyArray, " 1"]) -> Float[Array, "1 1"]:
         """1, whatever θ."""
-        return jnp.ones((1, 1), jnp.asarray(self.check_theta(theta)).dtype)
+        return jnp.ones((1, 1), jnp.asarray(self._check_theta(theta)).dtype)
 
     def sample(self, key: PRNGKeyArray, theta: Float[AnyArray, " 1"]) -> Float[Array, ""]:
         """One number of `N(θ, 1)`."""
-        theta = jnp.asarray(self.check_theta(theta))
+        theta = jnp.asarray(self._check_theta(theta))
         return theta[0] + jax.random.normal(check_key(key), (), theta.dtype)
 
     def grid(self, nodes: int) -> Grid:

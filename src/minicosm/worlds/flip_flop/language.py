@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..arrays import (
     AnyArray,
+    Scalar,
     check_choice,
     check_count,
     check_distribution,
@@ -25,8 +26,10 @@ from ..arrays import (
     is_empty,
     parameter,
 )
+from ..memories import check_place, check_step
 from ..text import plain_tokens
 from . import laws
+from .glitches import Glitches, count_glitches
 
 WRITE, READ, IGNORE = 0, 1, 2
 SYMBOL = 3
@@ -51,6 +54,16 @@ class LabelledString(NamedTuple):
     tokens: Int[Array, " T"]
     labels: Int[Array, " n"]
     weights: Bool[Array, " n"]
+
+
+class FlipFlopMemory(NamedTuple):
+    """What is known of every prefix of a string."""
+
+    last: Int[Array, " rows"]
+    """Its last token; -1 where there is none."""
+    held: Int[Array, " rows"]
+    """The token of the symbol that is remembered; -1 where there is none."""
+    possible: Bool[Array, " rows"]
 
 
 class FlipFlop(eqx.Module):
@@ -165,6 +178,15 @@ class FlipFlop(eqx.Module):
             return jnp.zeros_like(place)
         return jnp.maximum(jax.lax.cummax(jnp.where(instructions == WRITE, place, -1)), 0)
 
+    def memory(self, tokens: Int[AnyArray, " T"]) -> Int[Array, " pairs"]:
+        """The token of the symbol that is remembered at the end of each pair, of a string that begins with a
+        write; its length is even."""
+        tokens, _ = check_tokens(tokens, None, self.vocab)
+        if tokens.shape[0] % 2:
+            raise ValueError(f"there are {tokens.shape[0]} tokens; pairs need an even number")
+        tokens = jnp.asarray(tokens)
+        return tokens[1::2][self._source(tokens[::2])]
+
     def is_valid(self, tokens: Int[AnyArray, " T"]) -> Bool[Array, ""]:
         """Whether these are pairs of an instruction and a symbol that begin with a write and in which every
         read says what is remembered. Any length, and the last pair need not be a read."""
@@ -199,10 +221,7 @@ class FlipFlop(eqx.Module):
         if tokens.shape[0] != self.length:
             return jnp.asarray(-jnp.inf)
         tokens = jnp.asarray(tokens)
-        rows = self._rows(tokens)
-        steps = jnp.take_along_axis(rows[:-1], tokens[1:, None], axis=-1)[:, 0]
-        possible = (tokens[0] == WRITE) & self._fits(tokens).all()
-        return jnp.where(possible, steps.sum(), -jnp.inf)
+        return _told(self._rows(tokens)[:-1], tokens).sum()
 
     def next_logits(
         self, tokens: Int[AnyArray, " T"], *, start: bool = False
@@ -214,43 +233,80 @@ class FlipFlop(eqx.Module):
             raise ValueError(
                 f"there are {tokens.shape[0]} tokens; this world has strings of {self.length}"
             )
-        tokens = jnp.asarray(tokens)
-        rows = self._rows(tokens)
-        if not check_flag("start", start):
-            return rows
-        return jnp.concatenate([self._first(rows.dtype)[None], rows])
+        rows = self._rows(jnp.asarray(tokens))
+        return rows if check_flag("start", start) else rows[1:]
 
-    def _first(self, dtype: Any) -> Float[Array, " vocab"]:
-        return jnp.full(self.vocab, -jnp.inf, dtype).at[WRITE].set(0)
+    def _rows(self, tokens: Int[Array, " T"]) -> Float[Array, "T+1 vocab"]:
+        """The laws before each token and after the last, -inf after an impossible prefix."""
+        count = tokens.shape[0]
+        whole = jnp.pad(tokens, (0, count % 2), constant_values=SYMBOL)
+        held = jnp.repeat(whole[1::2][self._source(whole[::2])], 2)[:count]
+        last, held = (jnp.append(-1, each) for each in (tokens, held))
+        rows = jax.vmap(self._next)(jnp.arange(count + 1), last, held)
+        fits = _told(rows[:-1], tokens) > -jnp.inf
+        possible = jnp.append(True, jnp.cumprod(fits) > 0)
+        return jnp.where(possible[:, None], rows, -jnp.inf)
 
-    def _rows(self, tokens: Int[Array, " T"]) -> Float[Array, "T vocab"]:
-        """The laws after each token, -inf after an impossible prefix."""
-        p = jnp.asarray(self.p)
-        place = jnp.arange(tokens.shape[0])  # the next token stands at place + 1
-        ends = jnp.full((tokens.shape[0] + 1) // 2 * 2, SYMBOL, tokens.dtype)
-        whole = ends.at[: tokens.shape[0]].set(tokens)
-        memory = whole[1::2][self._source(whole[::2])][place // 2]
-        nothing = jnp.full(self.vocab, -jnp.inf, p.dtype)
-        uniform = nothing.at[SYMBOL:].set(-np.log(self.symbols))
-        instruction = nothing.at[:SYMBOL].set(jnp.log(p))
-        last_read = nothing.at[READ].set(0)
-        certain = jnp.where(jnp.arange(self.vocab) == memory[:, None], 0, -jnp.inf)
-        after = jnp.where((tokens == READ)[:, None], certain, uniform)
-        between = jnp.where((place == self.length - 3)[:, None], last_read, instruction)
-        rows = jnp.where((place % 2 == 0)[:, None], after, between)
-        # An instruction of probability zero, and one in place of the last read, is impossible.
-        inner = (place % 2 == 0) & (place > 0)
-        drawn = jnp.where(
-            place == self.length - 2, tokens == READ, p[jnp.clip(tokens, 0, IGNORE)] > 0
-        )
-        possible = jnp.cumprod(self._fits(tokens) & (~inner | drawn)) > 0
-        return jnp.where((possible & (place < self.length - 1))[:, None], rows, -jnp.inf)
+    def _next(self, n: Scalar, last: Scalar, held: Scalar) -> Float[Array, " vocab"]:
+        """The law after n possible tokens, the last of which is `last`, where `held` is remembered."""
+        p, ids = jnp.asarray(self.p), jnp.arange(self.vocab)
+
+        def certain(token: Any) -> Array:
+            return jnp.where(ids == token, 0, jnp.asarray(-jnp.inf, p.dtype))
+
+        uniform = jnp.where(ids < SYMBOL, -jnp.inf, jnp.asarray(-np.log(self.symbols), p.dtype))
+        symbol = jnp.where(last == READ, certain(held), uniform)
+        drawn = jnp.full(self.vocab, -jnp.inf, p.dtype).at[:SYMBOL].set(jnp.log(p))
+        last_read = jnp.where(n == self.length - 2, certain(READ), drawn)
+        instruction = jnp.where(n == 0, certain(WRITE), last_read)
+        row = jnp.where(n % 2 == 0, instruction, symbol)
+        return jnp.where(n < self.length, row, -jnp.inf)
 
     def next_token(self, prefix: Int[AnyArray, " T"]) -> Float[Array, " vocab"]:
         """`P[x_{T+1} | x_{1:T} = prefix]`; the prefix may be empty, an impossible one gives zeros."""
         if is_empty("prefix", prefix):
-            return jnp.exp(self._first(jnp.asarray(self.p).dtype))
+            return jnp.exp(self._next(0, -1, -1))
         return jnp.exp(self.next_logits(prefix)[-1])
+
+    # -- as a generator (`minicosm.models.Generator`) --------------------------------------------------
+
+    def begin(self, room: int) -> FlipFlopMemory:
+        """The memory of the empty string, with room for `room` tokens."""
+        rows = check_count("room", room, least=0) + 1
+        check_size(f"a memory of {room} tokens", rows)
+        none = jnp.full(rows, -1, jnp.int32)
+        return FlipFlopMemory(none, none, jnp.zeros(rows, bool).at[0].set(True))
+
+    def read(self, memory: FlipFlopMemory, n: Scalar, token: Scalar) -> FlipFlopMemory:
+        """The memory once `token` stands after the first n tokens."""
+        n, token = check_step(self.begin, memory, n, token, self.vocab)
+        token = jnp.asarray(token, jnp.int32)
+        writes = (n % 2 == 1) & (memory.last[n] == WRITE)
+        if self.select == "first":
+            writes = writes & (n == 1)
+        held = jnp.where(writes, token, memory.held[n])
+        fits = _told(self.law(memory, n)[None], token[None])[0] > -jnp.inf
+        return FlipFlopMemory(
+            memory.last.at[n + 1].set(token),
+            memory.held.at[n + 1].set(held),
+            memory.possible.at[n + 1].set(fits),
+        )
+
+    def law(self, memory: FlipFlopMemory, n: Scalar) -> Float[Array, " vocab"]:
+        """`log P[x_{n+1} | x_{1:n}]`; -inf for what is impossible, everywhere after an impossible prefix
+        and at the end."""
+        n = check_place(self.begin, memory, n)
+        row = self._next(n, memory.last[n], memory.held[n])
+        return jnp.where(memory.possible[n], row, -jnp.inf)
+
+    # -- models ------------------------------------------------------------------------------------------
+
+    def glitches(self, model: Any, key: PRNGKeyArray, count: int = 1000) -> Glitches:
+        """Wrong reads of a model on `count` strings: at r the likeliest token is not what is remembered.
+
+        The model has `next_logits(tokens)`, the law of the token after each position.
+        """
+        return count_glitches(self, model, check_key(key), count)
 
     # -- exact questions about the law, in double precision --------------------------------------------
 
@@ -261,6 +317,12 @@ class FlipFlop(eqx.Module):
         if np.ndim(self.p) != 1:
             raise ValueError(f"p has shape {np.shape(self.p)}; ask each world of a stack by itself")
         return np.asarray(self.p, float)
+
+    def support(self) -> int:
+        """The number of strings: `n (n [p_w > 0] + n [p_i > 0] + [p_r > 0])^(P-2)`, 2 5^(P-2) for two
+        symbols."""
+        w, r, i = (self._law > 0).tolist()
+        return self.symbols * (self.symbols * (w + i) + r) ** (self.pairs - 2)
 
     def optimal_loss(self) -> float:
         """`(P-2) H(p) + ln n (1 + (P-2)(1 - p_r))` nats: the least expected loss of a string in the
@@ -302,3 +364,10 @@ class FlipFlop(eqx.Module):
         p = self._law
         silent = p[IGNORE] if self.select == "last" else 1 - p[READ]
         return laws.window_error(self.pairs, p[READ], float(silent), self.symbols, window)
+
+
+def _told(rows: Float[Array, "n vocab"], tokens: Int[Array, " n"]) -> Float[Array, " n"]:
+    """What each law says of its token; -inf of one outside the vocabulary."""
+    inside = (tokens >= 0) & (tokens < rows.shape[1])
+    said = jnp.take_along_axis(rows, jnp.where(inside, tokens, 0)[:, None], axis=-1)[:, 0]
+    return jnp.where(inside, said, -jnp.inf)

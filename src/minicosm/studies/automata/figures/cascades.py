@@ -101,8 +101,8 @@ def _image_sets(ax: Any, results: Results, name: str) -> None:
     for P, (x, y) in place.items():
         text = "".join(str(q) for q in np.flatnonzero(members[P]))
         colour = colours[classes[P]] if heights[P] else "0.5"
-        box = {"boxstyle": "round,pad=0.28", "fc": "white", "ec": colour, "lw": 1.4}
-        ax.text(x, y, text, ha="center", va="center", fontsize=9, bbox=box, color="black", zorder=2)
+        box = {"boxstyle": "round,pad=0.28", "fc": "none", "ec": colour, "lw": 1.4}
+        ax.text(x, y, text, ha="center", va="center", fontsize=9, bbox=box, zorder=2)
     parts = rows(results, f"{name} components")
     right = max(x for x, _ in place.values()) + 0.9
     for level in in_order(parts["level"]):

@@ -6,7 +6,7 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure
 
-from ...common.figures import legend_right
+from ...common.figures import legend_right, percent_axis
 from ..experiment_readings import config_of
 from .trained_depth import math_name
 from .trained_shift import shown_members
@@ -34,6 +34,6 @@ def length_figure(results: Results) -> "Figure":
             transform=ax.get_xaxis_transform())  # fmt: skip
     ax.set_xlabel("position $t$")
     ax.set_ylabel("states right (%)")
-    ax.set_ylim(None, 102)
+    percent_axis(ax)
     legend_right(ax)
     return fig

@@ -6,6 +6,7 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure
 
+from ...common.figures import percent_axis
 from ..experiment_readings import config_of, learned
 from ..experiment_trials import PARITY, PARITY_LSTM, PARITY_RECENCY
 
@@ -36,7 +37,7 @@ def _chances(ax: Any, results: Results) -> None:
     ax.axvline(0.5, ls="--", lw=1, color="0.5")
     ax.set_xlabel("chance of a one")
     ax.set_ylabel("states right (%)")
-    ax.set_ylim(None, 102)
+    percent_axis(ax)
     ax.legend(loc="lower left")
 
 
@@ -51,7 +52,7 @@ def _lengths(ax: Any, results: Results) -> None:
     ax.axvline(length + 0.5, ls="--", lw=1, color="0.5")
     ax.text(length + 0.9, 97, "longer than\nin training", va="top", fontsize=8)
     ax.set_xlabel("position $t$")
-    ax.set_ylim(None, 102)
+    percent_axis(ax)
 
 
 def _cells(ax: Any, results: Results) -> Any:
@@ -93,7 +94,7 @@ def counts_figure(results: Results) -> "Figure":
     ax.set_xticks(range(0, rows.shape[1], 5))
     ax.set_xlabel(f"ones in a string of {rows.shape[1] - 1}, at random places")
     ax.set_ylabel("states right (%)")
-    ax.set_ylim(None, 102)
+    percent_axis(ax)
     return fig
 
 

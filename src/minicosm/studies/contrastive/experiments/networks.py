@@ -13,7 +13,15 @@ from minicosm.training.trajectory_contrast import (
     kernel_of,
     plain_adam,
 )
-from minicosm.worlds.diffusions import LOG_COSH, GridDiffusion, Local, Stationary, contrastive_pairs
+from minicosm.worlds.diffusions import (
+    LOG_COSH,
+    Contrast,
+    GridDiffusion,
+    Local,
+    OrnsteinUhlenbeck,
+    Stationary,
+    contrastive_pairs,
+)
 
 from ..trials import Ensemble
 from .plug_in import key_of
@@ -21,19 +29,19 @@ from .plug_in import key_of
 SHOWN = (-1.2, 0.0, 0.8)  # anchors whose laws are drawn
 
 
-def run(config: Ensemble, progress: Progress) -> TrialResult:
-    """Of every seed: divergence of the learned kernel, excess loss, and by how much the kernel was not
-    normalised; the divergence of one Euler step with the true drift; and laws at a few anchors."""
-    world = GridDiffusion(LOG_COSH, config.gap)
+def train(
+    config: Ensemble, world: GridDiffusion | OrnsteinUhlenbeck, place: int, progress: Progress
+) -> tuple[Contrast, list[Classifier]]:
+    """The contrast law, and a classifier for each seed, trained on the pairs of a trajectory of its own."""
     contrast = Local() if config.contrast == "local" else Stationary()
-    place = round(1000 * config.gap)
     pair_key, init_key, train_key = jax.random.split(
-        key_of(config, 90, place, int(config.contrast == "local")), 3
+        key_of(config, place, round(1000 * config.gap), int(config.contrast == "local")), 3
     )
     pairs = jax.vmap(lambda key: contrastive_pairs(world, contrast, config.length, key))(
         jax.random.split(pair_key, config.seeds)
     )
-    models = eqx.filter_vmap(lambda key: Classifier(key, width=config.width))(
+    dimension = pairs.x.shape[-1]
+    models = eqx.filter_vmap(lambda key: Classifier(key, dimension=dimension, width=config.width))(
         jax.random.split(init_key, config.seeds)
     )
     trained, _ = fit_ensemble(
@@ -44,10 +52,21 @@ def run(config: Ensemble, progress: Progress) -> TrialResult:
         jax.random.split(train_key, config.seeds),
         progress=progress,
     )
+
+    def member(i: int) -> Classifier:
+        return jax.tree.map(lambda leaf: leaf[i] if eqx.is_array(leaf) else leaf, trained)
+
+    return contrast, [member(i) for i in range(config.seeds)]
+
+
+def run(config: Ensemble, progress: Progress) -> TrialResult:
+    """Of every seed: divergence of the learned kernel, excess loss, and by how much the kernel was not
+    normalised; the divergence of one Euler step with the true drift; and laws at a few anchors."""
+    world = GridDiffusion(LOG_COSH, config.gap)
+    contrast, trained = train(config, world, 90, progress)
     numbers: dict[str, list[float]] = {"divergence": [], "excess": [], "off": []}
     kernels = []
-    for i in range(config.seeds):
-        model = jax.tree.map(lambda leaf, i=i: leaf[i] if eqx.is_array(leaf) else leaf, trained)
+    for model in trained:
         learned = kernel_of(world, contrast, model)
         numbers["divergence"].append(world.kl(learned.kernel))
         numbers["excess"].append(excess_loss(world, contrast, model))

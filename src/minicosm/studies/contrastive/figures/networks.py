@@ -1,10 +1,12 @@
 """Pictures of kernels that networks learned."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minicosm.lab import PALETTE, Estimate, Results, figure
+from minicosm.lab import PALETTE, Estimate, Results, TrialResult, figure
+
+from ..readings import in_the_plane, on_the_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,7 +15,10 @@ if TYPE_CHECKING:
 def densities_figure(results: Results) -> "Figure":
     """The law of the next observation from three anchors, at two gaps: true, learned by every seed, and one
     Euler step; beside them, divergences against the gap."""
-    found = sorted(results.values(), key=lambda result: result.config.gap)
+    found, plane = (
+        sorted(each, key=lambda result: result.config.gap)
+        for each in (on_the_line(results), in_the_plane(results))
+    )
     chosen = [found[0], found[-1]] if len(found) > 1 else found
     fig = figure(8.4, 3.2)
     axes = fig.subplots(1, len(chosen) + 1, squeeze=False)[0]
@@ -39,14 +44,9 @@ def densities_figure(results: Results) -> "Figure":
     axes[0].set_ylabel("density")
     axes[0].legend(fontsize=8, loc="upper right")
     ax = axes[-1]
+    _divergences(ax, found, "")
+    _divergences(ax, plane, ", plane", alpha=0.45)
     gaps = [result.config.gap for result in found]
-    each = [Estimate.of(np.log(result.numbers["divergence"])) for result in found]
-    middle = np.exp([e.value for e in each])
-    bars = [middle - np.exp([e.low for e in each]), np.exp([e.high for e in each]) - middle]
-    ax.errorbar(gaps, middle, yerr=bars, fmt="o-", capsize=2.5, color=PALETTE[0], label="learned")
-    ax.plot(
-        gaps, [r.numbers["euler"] for r in found], "s--", color=PALETTE[1], label="one Euler step"
-    )
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xticks(gaps, [f"{gap:g}" for gap in gaps])
@@ -57,11 +57,27 @@ def densities_figure(results: Results) -> "Figure":
     return fig
 
 
+def _divergences(ax: Any, found: list[TrialResult], place: str, alpha: float = 1.0) -> None:
+    if not found:
+        return
+    gaps = [result.config.gap for result in found]
+    each = [Estimate.of(np.log(result.numbers["divergence"])) for result in found]
+    middle = np.exp([e.value for e in each])
+    bars = [middle - np.exp([e.low for e in each]), np.exp([e.high for e in each]) - middle]
+    ax.errorbar(
+        gaps, middle, yerr=bars, fmt="o-", capsize=2.5, color=PALETTE[0], alpha=alpha,
+        label=f"learned{place}",
+    )  # fmt: skip
+    euler = [result.numbers["euler"] for result in found]
+    ax.plot(gaps, euler, "s--", color=PALETTE[1], alpha=alpha, label=f"one Euler step{place}")
+
+
 def contrast_figure(results: Results) -> "Figure":
     """Divergence and excess loss of every seed, by contrast law."""
     fig = figure(4.8, 3.2)
     ax = fig.subplots()
-    for (name, result), colour, mark in zip(results.items(), PALETTE, "os", strict=False):
+    marks = zip(results.items(), PALETTE, "os^v", strict=False)
+    for (name, result), colour, mark in marks:
         ax.loglog(
             result.numbers["excess"],
             result.numbers["divergence"],

@@ -17,7 +17,7 @@ GRAMS = (2, 3, 4, 5)
 
 
 def features_table(results: Results) -> Table:
-    lines = []
+    lines: list[tuple[str | Estimate, ...]] = []
     for arm in ARMS:
         robust = [Estimate.of(reading.student_reliance(results, arm, n)) for n in GRAMS]
         probes = [percent(row) for row in reading.probe_accuracy(results, arm).T]

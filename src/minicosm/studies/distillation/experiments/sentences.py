@@ -107,7 +107,7 @@ class Judge(eqx.Module):
         return jax.lax.map(lambda part: one(eqx.combine(part, rest)), arrays)
 
 
-def summary(task: MaskedSentences, batch: Any, laws: Float[Array, "n V"]) -> Float[Array, " 2"]:
+def summary(task: Any, batch: Any, laws: Float[Array, "n V"]) -> Float[Array, " 2"]:
     """Mean loss and top-1 accuracy of log laws over the hidden positions."""
     labels, weights = task.labels(batch), task.weights(batch)
     losses = -jnp.take_along_axis(laws, labels[:, None], axis=1)[:, 0]
@@ -246,7 +246,7 @@ def _told(
 
 
 @eqx.filter_jit
-def _probed(probe: Any, rows: Array, visible: Array) -> Float[Array, "n T classes"]:
+def _probed(probe: Any, rows: Any, visible: Any) -> Float[Array, "n T classes"]:
     return jax.vmap(probe)(rows, visible)
 
 
@@ -259,7 +259,7 @@ def _heads(
     probe = judge(config, world, config.probes, "probe")
     task = MaskedSentences(world, batch=config.batch, rate=config.mask)
     start, data = jax.random.split(key_of(config.seed, "heads", "sentences"))
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for name, heads in (("small", config.student_heads), ("large", config.teacher_heads)):
         loss = copies(Distilled(task, labels_only(), block=gcd(chunk, TOGETHER)), config.pairs)
         _, history = fit_ensemble(

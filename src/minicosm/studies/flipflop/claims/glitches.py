@@ -15,10 +15,16 @@ from minicosm.lab import (
 )
 
 from .. import readings
-from ..experiment_trials import GENERATIVE, LONG, LONG_LSTM, SHORT, SHORT_LSTM, arms
-from ..figures.glitches import curves_figure, distance_figure, swarm_figure
+from ..experiment_trials import CROSSED, GENERATIVE, LONG, LONG_LSTM, SHORT, SHORT_LSTM, arms
+from ..figures.glitches import (
+    curves_figure,
+    distance_figure,
+    distractor_figure,
+    seeds_figure,
+    swarm_figure,
+)
 from ..study import STUDY, THESIS
-from .guards import IF_LEARNED, errors, if_learned
+from .guards import IF_LEARNED, NOT_LEARNED, errors, if_learned
 
 claim = STUDY.section(__doc__)
 
@@ -82,8 +88,8 @@ def sparse_glitches(results: Results) -> Outcome:
         "strings alone gives (by resampling them): its 95% interval by the chi-square lies above 1: holds; "
         "below: fails; otherwise undecided." + IF_LEARNED
     ),
-    trials=arms(LONG),
-    figure=swarm_figure,
+    trials=arms(LONG, CROSSED),
+    figure=seeds_figure,
     kind="experiment",
 )
 def seeds_differ(results: Results) -> Outcome:
@@ -197,7 +203,7 @@ def _touching(share: Estimate) -> Estimate:
         "undecided." + IF_LEARNED
     ),
     trials=arms(LONG),
-    figure=distance_figure,
+    figure=distractor_figure,
     kind="experiment",
 )
 def not_n_grams(results: Results) -> Outcome:
@@ -236,6 +242,8 @@ def not_n_grams(results: Results) -> Outcome:
     kind="experiment",
 )
 def generative(results: Results) -> Outcome:
+    if GENERATIVE not in results:
+        return all_of(numbers={"runs": 0}, tables=(errors(results),), remark=NOT_LEARNED)
     numbers = results[GENERATIVE].numbers
     above = worst(np.asarray(numbers["loss"], float) / numbers["optimum"]) - 1
     share = readings.share_of_glitching(results, GENERATIVE, "sparse", "dense")

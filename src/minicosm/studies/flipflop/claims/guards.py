@@ -52,7 +52,10 @@ def errors(results: Results) -> Table:
 
 def looks(results: Results) -> Table:
     """What every simulation came to, medians over runs."""
-    names = ("error", "error_.9", "error_.98", "entropy", "ideal", "first", "onset", "end", "norm")
+    names = (
+        "error", "error_.9", "error_.98", "entropy", "zeros", "ideal", "mass", "first", "onset", "end",
+        "onset_two", "end_two", "norm",
+    )  # fmt: skip
     lines: tuple[tuple[Cell, ...], ...] = tuple(
         (
             arm,
@@ -63,8 +66,10 @@ def looks(results: Results) -> Table:
     )
     return Table(
         "Medians over runs",
-        ("arm", "runs", "error", "at .9", "at .98", "entropy", "ideal", "first", "onset", "weight at end",
-         "norm"),
+        ("arm", "runs", "error", "at .9", "at .98", "entropy", "zeros", "ideal", "mass", "first", "onset",
+         "weight at end", "onset, two", "at end, two", "norm"),
         lines,
-        note="Ideal, first: shares of rows whose largest weight is on the latest, on the first setting.",
+        note="Ideal, first: shares of rows whose largest weight is on the latest, the first setting; mass: "
+        "mean weight of the latest; zeros: share of weights up to 1e-8; two: on the probe with two "
+        "settings, from the second on.",
     )  # fmt: skip

@@ -17,6 +17,7 @@ from minicosm.lab import (
 from .. import readings
 from ..experiment_trials import (
     ALIBI,
+    ALL_SIZES,
     INDIRECT,
     LONG,
     LONG_DROPOUT,
@@ -27,10 +28,9 @@ from ..experiment_trials import (
     SHORT,
     SHORT_MIXTURE,
     SINUSOIDAL,
-    SIZES,
     arms,
 )
-from ..figures.glitches import remedy_figure
+from ..figures.remedies import remedy_figure, size_figure
 from ..study import STUDY, THESIS
 from .guards import IF_LEARNED, NOT_LEARNED, errors, if_learned
 
@@ -184,8 +184,8 @@ def more_steps(results: Results) -> Outcome:
         r"all runs that have learned, have 95% intervals (by resampling runs) within $\pm .3$: holds; one "
         "outside: fails; otherwise undecided. Trained at the size of the source only." + IF_LEARNED
     ),
-    trials=arms(SHORT, *SIZES.values()),
-    figure=remedy_figure,
+    trials=arms(SHORT, *ALL_SIZES),
+    figure=size_figure,
     kind="experiment",
 )
 def size(results: Results) -> Outcome:
@@ -195,7 +195,7 @@ def size(results: Results) -> Outcome:
         for name in ("dense", "sparse")
     }
     outcome = all_of(all_within("correlation", correlations, 0.3), tables=(errors(results),))
-    return if_learned(results, outcome, *SIZES.values())
+    return if_learned(results, outcome, *(arm for arm in ALL_SIZES if arm in results))
 
 
 def _spearman(results: Results, what: str, name: str) -> Estimate:

@@ -8,13 +8,14 @@ from .. import readings
 from ..experiment_trials import (
     DEEP,
     DEEP_01,
+    DEEP_FIRST,
     PLAIN,
     SHARP_01,
     SHARP_1,
     SPARSE_1,
     simulations,
 )
-from ..figures.simulation import drift_figure, entropy_figure, maps_figure
+from ..figures.simulation import diversity_figure, drift_figure, entropy_figure, maps_figure
 from ..study import STUDY, THESIS
 from .guards import IF_SOLVED, if_solved, looks
 
@@ -221,8 +222,8 @@ def misleading(results: Results) -> Outcome:
         "The 2-norm of all weights, two layers of four heads, with penalty .01 less without: Welch's 95% "
         "interval lies below 0: holds; above: fails; otherwise undecided." + RECIPE
     ),
-    trials=simulations(DEEP, DEEP_01),
-    figure=maps_figure,
+    trials=simulations(DEEP, DEEP_01, DEEP_FIRST),
+    figure=diversity_figure,
     kind="experiment",
 )
 def sharpened_norms(results: Results) -> Outcome:

@@ -16,10 +16,11 @@ from minicosm.models import (
     Transformer,
     TransformerConfig,
     recency_slopes,
+    with_layer_options,
 )
 from minicosm.models.positions import sinusoids
-from minicosm.training import AttentionPenalty, Labelled, adamw
-from minicosm.worlds import FlipFlop, Mixture
+from minicosm.training import AttentionPenalty, Labelled, adamw, warmup_linear
+from minicosm.worlds.flip_flop import FlipFlopMixture
 
 from ..experiment_trials import Training
 
@@ -27,17 +28,17 @@ INSIDE, SPARSE, DENSE = 0.8, 0.98, 0.1
 MIXED = (0.9, SPARSE, DENSE)
 
 
-def law(config: Training) -> Mixture:
+def law(config: Training) -> FlipFlopMixture:
     """The law of training: always a mixture of three, so that arms share a compiled program."""
     densities = MIXED if config.law == "mixture" else (INSIDE, SPARSE, DENSE)
     weights = np.full(3, 1 / 3) if config.law == "mixture" else np.array([1.0, 0.0, 0.0])
-    return Mixture([FlipFlop(config.length, p_ignore=p) for p in densities], weights)
+    return FlipFlopMixture(config.length, densities, weights)
 
 
 class Generative(eqx.Module):
     """Strings whose labels are the next tokens, at every position but the last."""
 
-    world: Mixture
+    world: FlipFlopMixture
 
     def labelled(self, key: PRNGKeyArray, length: int) -> Labelled:
         """One string."""
@@ -51,7 +52,7 @@ def fresh(config: Training, keys: Key[Any, " members"]) -> Any:
     if config.model == "lstm":
         small = LSTMConfig(5, config.hidden)
         return eqx.filter_vmap(lambda key: LSTM(small, key=key))(keys)
-    kinds: dict[str, Any] = {"alibi": "sinusoidal"}
+    kinds: dict[str, Any] = {"alibi": "sinusoidal", "none": "sinusoidal"}
     shape = TransformerConfig(
         5,
         layers=config.layers,
@@ -67,15 +68,22 @@ def fresh(config: Training, keys: Key[Any, " members"]) -> Any:
         position_std=config.width**-0.5,
         embedding_dropout=config.embedding_dropout,
     )
+    options: dict[str, Any] = {
+        "gated": config.gated,
+        "attention_dropout": config.attention_dropout,
+        "mlp_dropout": config.mlp_dropout,
+    }
+    if any(options.values()):
+        return eqx.filter_vmap(lambda key: with_layer_options(shape, key=key, **options))(keys)
     return eqx.filter_vmap(lambda key: Transformer(shape, key=key))(keys)
 
 
 def placement(config: Training) -> Placement | None:
-    """What makes ALiBi of sinusoidal positions: arrays, so that both share a program."""
-    if config.model == "lstm" or config.positions not in ("sinusoidal", "alibi"):
+    """What makes ALiBi, or no positions, of sinusoidal ones: arrays, so that they share a program."""
+    if config.model == "lstm" or config.positions not in ("sinusoidal", "alibi", "none"):
         return None
     alibi = config.positions == "alibi"
-    rows = sinusoids(config.length, config.width) * (not alibi)
+    rows = sinusoids(config.length, config.width) * (config.positions == "sinusoidal")
     slopes = recency_slopes(config.heads) * alibi
     return Placement(slopes.astype(np.float32), None, rows.astype(np.float32))
 
@@ -84,16 +92,22 @@ def penalty(config: Training) -> AttentionPenalty | None:
     if not config.penalty:
         return None
     weight = np.asarray(config.penalty, np.float32)
-    return AttentionPenalty(weight, schedule="linear", steps=config.steps)
+    start = min(config.penalty_start, config.steps - 1)
+    return AttentionPenalty(
+        weight, config.penalty_kind, config.schedule, start=start, steps=config.steps
+    )
 
 
 def optimiser(config: Training) -> optax.GradientTransformation:
     """AdamW with a warm-up, then linearly to 0; no clipping."""
     rate = config.lstm_rate if config.model == "lstm" else config.rate
-    return adamw(
-        rate, config.steps, config.warmup, decay="linear", clip=None,
-        weight_decay=config.weight_decay,
-    )  # fmt: skip
+    if config.betas == Training.betas:
+        return adamw(
+            rate, config.steps, config.warmup, decay="linear", clip=None,
+            weight_decay=config.weight_decay,
+        )  # fmt: skip
+    schedule = warmup_linear(rate, config.steps, config.warmup)
+    return optax.adamw(schedule, *config.betas, weight_decay=config.weight_decay)
 
 
 def stacked(tree: Any, members: int) -> Any:

@@ -3,13 +3,18 @@
 The numbers of a trial, each a list over members: `error`, share of wrong states where symbols keep with the
 probability of training, `error_.9` and `error_.98`; `entropy`, mean entropy of a row of attention in nats;
 `ideal`, `first`: share of the rows of symbols that keep whose largest weight (in the last layer, over its
-heads) is on the latest setting, on the first; `onset`: the first position of the probe after which the
-largest weight never returns to its setting (its length, if it is there at the end), `end`: the weight there;
-`norm` of all weights; `misled`, `influence`: among the rows of symbols that keep whose output is right, the
-share whose largest weight, and whose largest weighted value, is not on a setting of the right kind.
+heads) is on the latest setting, on the first; `mass`: mean weight of the latest setting in these rows;
+`zeros`: share of the weights of the last layer up to the row's own position that are at most 1e-8;
+`onset`: the first position of the probe after which the largest weight never returns to its setting (its
+length, if it is there at the end), `end`: the weight there; `onset_two`, `end_two`: the same of the latest
+setting of a probe with two, from it on; `norm` of all weights; `misled`, `influence`: among the rows of
+symbols that keep whose output is right, the share whose largest weight, and whose largest weighted value, is
+not on a setting of the right kind.
 
-Arrays: `probe_maps` `[member, t]`: the weight of the probe's setting in every row; `maps`, `string`:
-attention of every member on one short string, and that string.
+Arrays: `probe_maps`, `two_maps` `[member, t]`: the weight of the probe's latest setting in every row from it
+on; `maps`, `string`: attention of every member on one short string, and that string; `said`: the states that
+members say on it; `diversity` `[part of the training, member, layer]`: mean distance (Frobenius) of the
+attention of two heads of a layer on it, zero where there is one.
 """
 
 import zlib
@@ -24,7 +29,14 @@ from jaxtyping import Array, Float, Int
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Transformer, TransformerConfig
-from minicosm.training import AttentionPenalty, Labelled, LabelObjective, adamw, fit_ensemble
+from minicosm.training import (
+    AttentionPenalty,
+    Labelled,
+    LabelObjective,
+    LayerPenalty,
+    adamw,
+    fit_ensemble,
+)
 from minicosm.worlds import Semiautomaton, flip_flop
 from minicosm.worlds.arrays import AnyArray
 
@@ -32,7 +44,9 @@ from ..experiment_trials import Simulated
 from .models import stacked
 
 BASE = 9_190_420
-SHOWN = (2, 0, 1, 0, 0, 1, 2, 0)
+SHOWN = flip_flop.PROBE_A
+ZERO = 1e-8
+"""What counts as no attention, as in footnote 45 of the source."""
 
 
 class Task(eqx.Module):
@@ -48,7 +62,7 @@ class Task(eqx.Module):
 
 def run(config: Simulated, progress: Progress, folder: Path) -> TrialResult:
     """Train all members together, then look; see the module."""
-    models, _ = train(config, progress, folder)
+    models, history = train(config, progress, folder)
     numbers: dict[str, Any] = {}
     tests = {"": config.keep, "_.9": 0.9, "_.98": 0.98}
     for name, keep in tests.items():
@@ -57,19 +71,29 @@ def run(config: Simulated, progress: Progress, folder: Path) -> TrialResult:
     symbols, states = _strings(config, config.keep)
     looked = jax.tree.map(np.asarray, _looked(models, symbols[:50], states[:50]))
     numbers |= {name: value.tolist() for name, value in looked.items()}
-    probe = np.array((2,) + (0,) * (config.probe - 1))
-    weights, best = map(np.asarray, _probed(models, probe))
-    onset = [int(np.flatnonzero(row)[-1]) + 1 if row.any() else 0 for row in best]
-    numbers |= {"onset": onset, "end": weights[:, -1].astype(float).tolist()}
+    arrays: dict[str, np.ndarray] = {"diversity": history["diversity"]}
+    for name, probe in probes(config).items():
+        latest = int(np.flatnonzero(probe)[-1])
+        weights, best = (np.asarray(each)[:, latest:] for each in _probed(models, probe, latest))
+        onset = [int(np.flatnonzero(row)[-1]) + 1 if row.any() else 0 for row in best]
+        numbers |= {f"onset{name}": onset, f"end{name}": weights[:, -1].astype(float).tolist()}
+        arrays[f"{name[1:] or 'probe'}_maps"] = weights
     numbers["norm"] = np.asarray(_norms(models)).astype(float).tolist()
-    shown = np.array(SHOWN)
-    maps = eqx.filter_vmap(lambda m: m.trace(shown).attention, in_axes=(eqx.if_array(0),))(models)
-    return TrialResult(numbers, {"probe_maps": weights, "maps": np.asarray(maps), "string": shown})
+    maps, said = _shown(models)
+    arrays |= {"maps": np.asarray(maps), "said": np.asarray(said), "string": np.array(SHOWN)}
+    return TrialResult(numbers, arrays)
+
+
+def probes(config: Simulated) -> dict[str, Int[np.ndarray, " T"]]:
+    """One setting before symbols that keep, and two."""
+    keep, between = (0,) * (config.probe - 1), (0,) * min(32, config.probe // 4)
+    return {"": np.array((2, *keep)), "_two": np.array((1, *between, 2, *keep))}
 
 
 def train(config: Simulated, progress: Progress, folder: Path) -> tuple[Any, Any]:
     """The trained members, stacked, and their history."""
-    words = (config.keep, config.penalty, config.layers, config.heads)
+    words: tuple[Any, ...] = (config.keep, config.penalty, config.layers, config.heads)
+    words += ("first layer",) if config.first_layer else ()
     key = jax.random.fold_in(jax.random.key(BASE), config.seed)
     key = jax.random.fold_in(key, zlib.crc32(repr(words).encode()))
     weights_key, strings_key = jax.random.split(key)
@@ -87,12 +111,11 @@ def train(config: Simulated, progress: Progress, folder: Path) -> tuple[Any, Any
     models = eqx.filter_vmap(lambda key: Transformer(shape, key=key))(
         jax.random.split(weights_key, config.members)
     )
-    weight = np.asarray(config.penalty, np.float32)
     objective = LabelObjective(
         Task(_world(config.keep)),
         None,
         None,
-        AttentionPenalty(weight),
+        _penalty(config),
         length=config.length,
         batch=config.batch,
     )
@@ -105,8 +128,26 @@ def train(config: Simulated, progress: Progress, folder: Path) -> tuple[Any, Any
         jax.random.split(strings_key, config.members),
         chunk=max(1, config.steps // 10),
         progress=progress,
+        watch=lambda models, done: {"diversity": diversity(_shown(models)[0])},
         checkpoint=folder / "training.npz",
     )  # fmt: skip
+
+
+def _penalty(config: Simulated) -> AttentionPenalty | None:
+    """None without one: keeping all attention doubles the time of a step."""
+    if not config.penalty:
+        return None
+    weight = np.asarray(config.penalty, np.float32)
+    return LayerPenalty(weight) if config.first_layer else AttentionPenalty(weight)
+
+
+def diversity(maps: Float[AnyArray, "members layers H T T"]) -> Float[np.ndarray, "members layers"]:
+    """The mean distance of two heads of a layer; zero where there is one."""
+    rows = np.asarray(maps, float)
+    first, second = np.triu_indices(rows.shape[2], 1)
+    if not len(first):
+        return np.zeros(rows.shape[:2])
+    return np.sqrt(np.square(rows[:, :, first] - rows[:, :, second]).sum((-2, -1))).mean(axis=-1)
 
 
 def _world(keep: float) -> Semiautomaton:
@@ -145,7 +186,7 @@ def _errors(
 def _looked(models: Any, symbols: Int[Array, "n T"], states: Int[Array, "n T"]) -> dict[str, Array]:
     """What rows of attention look at; see the module."""
     T = symbols.shape[1]
-    place = jnp.arange(T)
+    place, past = jnp.arange(T), np.tril(np.ones((T, T), bool))
 
     def one(model: Any, string: Array, path: Array) -> dict[str, Array]:
         trace = model.trace(string)
@@ -169,6 +210,8 @@ def _looked(models: Any, symbols: Int[Array, "n T"], states: Int[Array, "n T"]) 
             "entropy": entropy,
             "ideal": _share(looked == latest, keeps),
             "first": _share(looked == 0, keeps),
+            "mass": jnp.sum(jnp.where(keeps, weight[place, latest], 0)) / jnp.sum(keeps),
+            "zeros": _share(rows[-1] <= ZERO, jnp.broadcast_to(past, rows[-1].shape)),
             "misled": _share(~kind, right),
             "influence": _share(~kind_of_influence, right),
         }
@@ -186,14 +229,25 @@ def _share(true: Array, among: Array) -> Array:
 
 
 @eqx.filter_jit
-def _probed(models: Any, probe: Int[AnyArray, " T"]) -> tuple[Array, Array]:
-    """The weight of the first position in every row of the last layer, of the head that looks at it hardest,
-    and whether it is the largest of its row there."""
+def _probed(models: Any, probe: Int[AnyArray, " T"], setting: int) -> tuple[Array, Array]:
+    """The weight of the setting at this position in every row of the last layer, of the head that looks at it
+    hardest, and whether it is the largest of its row there."""
 
     def member(model: Any) -> tuple[Array, Array]:
         rows = model.trace(probe).attention[-1]
-        best = jnp.argmax(rows, axis=-1) == 0
-        return rows[:, :, 0].max(axis=0), best.any(axis=0)
+        best = jnp.argmax(rows, axis=-1) == setting
+        return rows[:, :, setting].max(axis=0), best.any(axis=0)
+
+    return eqx.filter_vmap(member, in_axes=(eqx.if_array(0),))(models)
+
+
+@eqx.filter_jit
+def _shown(models: Any) -> tuple[Float[Array, "members layers H T T"], Int[Array, "members T"]]:
+    """Attention of all members on the short string, and what they say."""
+
+    def member(model: Any) -> tuple[Array, Array]:
+        trace = model.trace(np.array(SHOWN))
+        return trace.attention, jnp.argmax(trace.logits, axis=-1)
 
     return eqx.filter_vmap(member, in_axes=(eqx.if_array(0),))(models)
 

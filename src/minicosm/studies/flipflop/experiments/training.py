@@ -19,13 +19,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Placement
 from minicosm.training import LabelObjective, fit_ensemble
-from minicosm.worlds import FlipFlop, Mixture
+from minicosm.worlds import FlipFlop
 from minicosm.worlds.arrays import AnyArray
+from minicosm.worlds.flip_flop import FlipFlopMixture
 
 from ..experiment_trials import Training
 from . import glitches
@@ -33,6 +34,11 @@ from .models import DENSE, SPARSE, Generative, fresh, law, optimiser, penalty, p
 
 BASE = 9_190_419
 """Keys are folded into this one: no probe of the recipe has drawn them."""
+FURTHER_WORDS = (
+    "heads", "attention_dropout", "mlp_dropout", "gated", "betas", "weight_decay", "batch", "rate",
+    "penalty_kind", "schedule", "penalty_start", "crossed",
+)  # fmt: skip
+"""Fields that are part of an arm's key where they are not the default."""
 
 
 def run(config: Training, progress: Progress, folder: Path) -> TrialResult:
@@ -61,7 +67,7 @@ def run(config: Training, progress: Progress, folder: Path) -> TrialResult:
 def train(config: Training, progress: Progress, folder: Path) -> tuple[Any, dict[str, np.ndarray]]:
     """The trained members, stacked, and their history."""
     weights_key, strings_key = jax.random.split(_key(config))
-    models = fresh(config, jax.random.split(weights_key, config.members))
+    models = fresh(config, _member_keys(config, weights_key, "start"))
     clean = config.mode == "clean"
     objective = LabelObjective(
         law(config) if clean else Generative(law(config)),
@@ -86,7 +92,7 @@ def train(config: Training, progress: Progress, folder: Path) -> tuple[Any, dict
         models,
         optimiser(config),
         config.steps,
-        jax.random.split(strings_key, config.members),
+        _member_keys(config, strings_key, "strings"),
         chunk=max(1, config.steps // max(config.evaluations, 10)),
         progress=progress,
         watch=watch if config.evaluations > 1 else None,
@@ -94,11 +100,24 @@ def train(config: Training, progress: Progress, folder: Path) -> tuple[Any, dict
     )
 
 
+def _member_keys(config: Training, key: PRNGKeyArray, what: str) -> Key[Array, " members"]:
+    """A key for every member; of crossed seeds, member `r m + c` has the r-th stream of strings and the c-th
+    start."""
+    if not config.crossed:
+        return jax.random.split(key, config.members)
+    m = int(config.members**0.5)
+    row, column = np.divmod(np.arange(config.members), m)
+    few = jax.random.split(key, -(-config.members // m))
+    return few[column if what == "start" else row]
+
+
 def _key(config: Training) -> PRNGKeyArray:
     """A key of the arm."""
     words = (
         config.model, config.length, config.law, config.mode, config.positions, config.layers,
         config.width, config.embedding_dropout, config.penalty, config.steps,
+        *((name, getattr(config, name)) for name in FURTHER_WORDS
+          if getattr(config, name) != getattr(Training, name)),
     )  # fmt: skip
     key = jax.random.fold_in(jax.random.key(BASE), config.seed)
     return jax.random.fold_in(key, zlib.crc32(repr(words).encode()))
@@ -109,9 +128,9 @@ def strings(config: Training, name: str) -> Int[np.ndarray, "n T"]:
     count = getattr(config, name)
     words = (name, config.length, config.law if name == "inside" else "")
     key = jax.random.fold_in(jax.random.key(BASE + 1), zlib.crc32(repr(words).encode()))
-    world: FlipFlop | Mixture = law(config)
+    world = law(config)
     if name != "inside":
-        world = FlipFlop(config.length, p_ignore=SPARSE if name == "sparse" else DENSE)
+        world = FlipFlopMixture(config.length, (SPARSE if name == "sparse" else DENSE,) * 3)
     return np.asarray(_drawn(world, jax.random.split(key, count), config.length))
 
 

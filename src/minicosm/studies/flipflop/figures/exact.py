@@ -1,6 +1,6 @@
 """Exact networks and heads: errors against constants and lengths, bounds on attention, first failures."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIGMAS = (0.5, 1, 2, 3, 4)
-RATIOS = (2.2, 2.5, 3.0)
+CONSTANTS = ("2.2 T", "2.5 T", "3 T", "2 T ln(8 T)")
 
 
 def constants_figure(results: Results) -> "Figure":
-    """Left: margins of both layers with `c = 2T ln(8T)` and `c = 3T`. Right: wrong reads with smaller c."""
-    fig = figure(7.4, 3.0)
+    """The network of Proposition 3 on dense strings, for several sizes c of its scores: the least margin of a
+    read, in logits, and the share of wrong reads, against the length."""
+    fig = figure(7.6, 3.0)
     left, right = fig.subplots(1, 2)
-    T = np.geomspace(4, 4096, 100)
-    for i, (name, c) in enumerate((("2T ln(8T)", 2 * T * np.log(8 * T)), ("3T", 3 * T))):
-        left.semilogx(T, c / T, color=PALETTE[i], ls="-", label=f"layer 2, c = {name}")
-        left.semilogx(T, c / (2 * T), color=PALETTE[i], ls="--", label=f"layer 1, c = {name}")
-    left.set(xlabel="length $T$", ylabel="margin of the score")
-    left.legend(fontsize=7)
-    config = results["suite"].config
-    for ratio, row in zip(RATIOS, results["suite"].arrays["ratios"], strict=True):
-        right.semilogx(config.lengths, 100 * row, "o-", ms=4, label=f"c = {ratio:g} T")
-    right.set(xlabel="length $T$", ylabel="wrong reads (%), dense strings")
+    config, arrays = results["suite"].config, results["suite"].arrays
+    for i, name in enumerate(CONSTANTS):
+        style: Any = {"marker": "osD^"[i], "ms": 4, "ls": "-", "color": PALETTE[i]}
+        left.semilogx(config.lengths, arrays["margins"][i], label=f"c = {name}", **style)
+        right.semilogx(config.lengths, 100 * arrays["ratios"][i], **style)
+    left.axhline(0, ls="--", lw=1, color="0.5")
+    left.set(xlabel="length $T$", ylabel="least margin of a read (logits)")
+    left.set_ylim(-0.6, 0.6)
+    right.set(xlabel="length $T$", ylabel="wrong reads (%)")
     right.set_ylim(-2, 50)
-    right.legend(fontsize=8)
+    left.legend(fontsize=8, loc="lower left")
     return fig
 
 

@@ -1,4 +1,4 @@
-"""Wrong reads of trained models: by run, by remedy, by distance, and where a head looked."""
+"""Wrong reads of trained models: by run, by distance, by what stands between, and where a head looked."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure
 
-from ...common.figures import legend_right
+from ..experiment_trials import CROSSED
 from ..readings import SETS, config_of, learned, reads, wrong
 
 if TYPE_CHECKING:
@@ -27,7 +27,11 @@ def swarm_figure(results: Results) -> "Figure":
     """Error on the three sets, one dot a run; hollow dots have not learned; runs without an error stand at
     the bottom."""
     fig = figure(7.4, 3.4)
-    axes = fig.subplots(1, 3, sharey=True)
+    _swarm(fig.subplots(1, 3), results)
+    return fig
+
+
+def _swarm(axes: Any, results: Results) -> None:
     arms = list(results)
     floor = min(rates(results, arm, name)[1] for arm in arms for name in SETS)
     for ax, name in zip(axes, SETS, strict=True):
@@ -46,29 +50,29 @@ def swarm_figure(results: Results) -> "Figure":
         ax.set_xticks(range(len(arms)), arms, rotation=35, ha="right", fontsize=8)
         ax.set_title(NAMES[name], fontsize="medium")
         ax.grid(axis="x", visible=False)
+    for ax in axes[1:]:
+        ax.tick_params(labelleft=False)
     axes[0].set_ylabel("share of wrong reads")
     axes[0].text(0.03, 1.8 * floor, "below: no wrong read", va="bottom", fontsize=7,
                  transform=axes[0].get_yaxis_transform())  # fmt: skip
-    return fig
 
 
-def remedy_figure(results: Results) -> "Figure":
-    """Dense against sparse error of every run, coloured by arm; hollow: has not learned."""
-    fig = figure(6.4, 3.8)
-    ax = fig.subplots()
-    markers = "osD^vP*X"
-    for i, arm in enumerate(results):
-        (x, zero_x), (y, zero_y) = rates(results, arm, "dense"), rates(results, arm, "sparse")
-        x, y = np.where(x > 0, x, zero_x), np.where(y > 0, y, zero_y)
-        kept = np.isin(np.arange(len(x)), learned(results, arm))
-        style: Any = {"marker": markers[i % len(markers)], "ls": "none", "ms": 5}
-        colour = PALETTE[i % len(PALETTE)]
-        ax.plot(x[kept], y[kept], color=colour, label=f"{arm} (T {config_of(results, arm).length})",
-                **style)  # fmt: skip
-        ax.plot(x[~kept], y[~kept], color=colour, mfc="none", **style)
-    ax.set(xscale="log", yscale="log", xlabel="wrong reads, dense strings (share)",
-           ylabel="wrong reads, sparse strings (share)")  # fmt: skip
-    legend_right(ax)
+def seeds_figure(results: Results) -> "Figure":
+    """One dot a run; and, where they were trained, dense errors of crossed seeds: models of a row read the
+    same strings, models of a column start alike."""
+    if CROSSED not in results:
+        return swarm_figure(results)
+    fig = figure(8.4, 3.4)
+    axes = fig.subplots(1, 4, width_ratios=[1, 1, 1, 1.6])
+    _swarm(axes[:3], results)
+    found, floor = rates(results, CROSSED, "dense")
+    side = int(len(found) ** 0.5)
+    grid = np.log10(np.maximum(found[: side * side], floor)).reshape(side, side)
+    image = axes[3].imshow(grid, interpolation="nearest")
+    axes[3].set(xlabel="start", ylabel="strings", xticks=range(side), yticks=range(side))
+    axes[3].set_title("crossed seeds, denser: log$_{10}$ error", fontsize="medium")
+    axes[3].grid(visible=False)
+    fig.colorbar(image, ax=axes[3], shrink=0.8)
     return fig
 
 
@@ -87,11 +91,7 @@ def distance_figure(results: Results) -> "Figure":
     for name, colour in (("sparse", PALETTE[0]), ("dense", PALETTE[1])):
         found = np.asarray(arrays[f"distances_{name}"], float)[kept, 0].sum(axis=0)
         every = len(kept) * np.asarray(arrays[f"all_distances_{name}"], float)[0]
-        d = np.arange(1, len(found) + 1)
-        edges = np.unique(np.round(np.geomspace(1, len(d) + 1, 14)).astype(int))
-        parts = [slice(a - 1, b - 1) for a, b in pairwise(edges)]
-        x = [np.sqrt(a * (b - 1)) for a, b in pairwise(edges)]
-        rate = [found[p].sum() / every[p].sum() if every[p].sum() else np.nan for p in parts]
+        x, rate = _binned(found, every, first=1)
         axes[0].plot(x, rate, "o-", color=colour, label=NAMES[name])
     axes[0].set(xscale="log", xlabel="pairs between write and read", ylabel="share of wrong reads")
     axes[0].set_yscale("symlog", linthresh=1e-5)
@@ -100,6 +100,40 @@ def distance_figure(results: Results) -> "Figure":
     if shown:
         _attention(axes[1], arrays)
     return fig
+
+
+def distractor_figure(results: Results) -> "Figure":
+    """Error on dense and sparse strings against the number of writes before the read, and of pairs since its
+    write that have the other bit; all runs that have learned."""
+    arm = next(iter(results))
+    arrays, config = results[arm].arrays, config_of(results, arm)
+    fig = figure(7.4, 3.2)
+    kept = learned(results, arm)
+    kept = kept if len(kept) else np.arange(config.members)
+    titles = ("writes before the read", "opposite bits since its write")
+    for which, (ax, title) in enumerate(zip(fig.subplots(1, 2, sharey=True), titles, strict=True)):
+        for name, colour in (("sparse", PALETTE[0]), ("dense", PALETTE[1])):
+            found = np.asarray(arrays[f"distractors_{name}"], float)[kept, which].sum(axis=0)
+            every = len(kept) * np.asarray(arrays[f"all_distractors_{name}"], float)[which]
+            x, rate = _binned(found, every, first=0)
+            ax.plot(x, rate, "o-", color=colour, label=NAMES[name])
+        ax.set(xlabel=title)
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set_yscale("symlog", linthresh=1e-5)
+        ax.set_ylim(0, 1)
+    fig.axes[0].set_ylabel("share of wrong reads")
+    fig.axes[0].legend(fontsize=8)
+    return fig
+
+
+def _binned(found: Any, every: Any, first: int) -> tuple[list[float], list[float]]:
+    """Centres of bins that grow geometrically, and the share of wrong reads in each; entry 0 counts reads at
+    `first`."""
+    edges = np.unique(np.round(np.geomspace(1, len(found) + 1, 14)).astype(int))
+    parts = [slice(a - 1, b - 1) for a, b in pairwise(edges)]
+    centres = [float(np.sqrt(a * (b - 1))) + first - 1 for a, b in pairwise(edges)]
+    shares = [found[p].sum() / every[p].sum() if every[p].sum() else np.nan for p in parts]
+    return centres, shares
 
 
 def _attention(ax: Any, arrays: Any) -> None:

@@ -16,32 +16,64 @@ SYMBOLS = ("keep", "set 1", "set 2")
 
 
 def drift_figure(results: Results) -> "Figure":
-    """The weight of the only setting, against how far it is back, every run."""
-    fig = figure(5.6, 3.2)
-    ax = fig.subplots()
-    for i, arm in enumerate(results):
-        for row in np.asarray(results[arm].arrays["probe_maps"], float):
-            ax.loglog(np.arange(1, len(row) + 1), np.maximum(row, TINY), lw=1, ls="-",
-                      color=PALETTE[i % len(PALETTE)], alpha=0.8)  # fmt: skip
-        ax.plot([], [], color=PALETTE[i % len(PALETTE)], ls="-", label=arm)
-        ax.axvline(simulated(results, arm).length, ls="--", lw=1, color="0.5")
-    ax.set(xlabel="position (dashed: length of training)", ylabel="weight on the only setting")
-    ax.set_ylim(TINY / 10, 3)
-    ax.legend(fontsize=8)
+    """The weight of the latest setting against how far it is back, every run: one setting, and two."""
+    fig = figure(7.6, 3.2)
+    axes = fig.subplots(1, 2, sharey=True)
+    titles = {"probe_maps": "one setting", "two_maps": "two settings: the second"}
+    for ax, (name, title) in zip(axes, titles.items(), strict=True):
+        for i, arm in enumerate(results):
+            for row in np.asarray(results[arm].arrays[name], float):
+                ax.loglog(np.arange(1, len(row) + 1), np.maximum(row, TINY), lw=1, ls="-",
+                          color=PALETTE[i % len(PALETTE)], alpha=0.8)  # fmt: skip
+            ax.plot([], [], color=PALETTE[i % len(PALETTE)], ls="-", label=arm)
+            ax.axvline(simulated(results, arm).length, ls="--", lw=1, color="0.5")
+        ax.set(xlabel="symbols from it on (dashed: length of training)", title=title)
+        ax.set_ylim(TINY / 10, 3)
+    axes[0].set_ylabel("weight on the latest setting")
+    axes[0].legend(fontsize=8)
+    return fig
+
+
+def diversity_figure(results: Results) -> "Figure":
+    """How different the heads of a layer are in the course of training: the mean distance of two of them on a
+    short string, mean over runs."""
+    fig = figure(2.6 * len(results) + 0.6, 3.0)
+    axes = fig.subplots(1, len(results), sharey=True, squeeze=False)[0]
+    for ax, arm in zip(axes, results, strict=True):
+        found = np.asarray(results[arm].arrays["diversity"], float)
+        steps = np.linspace(0, simulated(results, arm).steps, len(found) + 1)[1:]
+        for layer in range(found.shape[2]):
+            ax.plot(steps, found[:, :, layer].mean(axis=1), "o-", ms=3, label=f"layer {layer + 1}",
+                    color=PALETTE[layer % len(PALETTE)])  # fmt: skip
+        ax.set(xlabel="steps", title=arm)
+        ax.set_ylim(bottom=0)
+    axes[0].set_ylabel("distance of two heads")
+    axes[0].legend(fontsize=8)
     return fig
 
 
 def maps_figure(results: Results) -> "Figure":
-    """Attention on one string: of the first run of every arm, the mean over heads of its last layer."""
+    """Attention on one string: of the first run of every arm, the mean over heads of its last layer. The
+    largest weight of each row is boxed; where the state is wrong, the row's name is red."""
+    from matplotlib.patches import Rectangle
+
     arms = list(results)
     fig = figure(2.4 * len(arms) + 0.8, 2.9)
     axes = fig.subplots(1, len(arms), squeeze=False)[0]
     for ax, arm in zip(axes, arms, strict=True):
         maps, string = results[arm].arrays["maps"], results[arm].arrays["string"]
-        image = ax.imshow(maps[0, -1].mean(axis=0), vmin=0, vmax=1, interpolation="nearest")
+        rows = maps[0, -1].mean(axis=0)
+        image = ax.imshow(rows, vmin=0, vmax=1, interpolation="nearest")
+        for t, j in enumerate(rows.argmax(axis=1)):
+            ax.add_patch(Rectangle((j - 0.5, t - 0.5), 1, 1, fill=False, ec=PALETTE[1], lw=1.2))
         names = [("⊥", "σ₀", "σ₁")[s] for s in string]
         ax.set_xticks(range(len(names)), names, fontsize=7)
         ax.set_yticks(range(len(names)), names, fontsize=7)
+        latest = np.maximum.accumulate(np.where(string > 0, np.arange(len(string)), 0))
+        for label, wrong in zip(
+            ax.get_yticklabels(), results[arm].arrays["said"][0] != string[latest], strict=True
+        ):
+            label.set_color("red" if wrong else "black")
         ax.set_title(f"{arm}\nerror {values(results, arm, 'error')[0]:.2g}", fontsize=8)
         ax.grid(visible=False)
     fig.colorbar(image, ax=axes, shrink=0.8)

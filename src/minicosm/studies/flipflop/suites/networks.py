@@ -16,8 +16,8 @@ DENSITIES = (0.1, 0.8, 0.98)
 ALL_UP_TO = 12
 DIGITS = 20
 FAR = 20_000  # pairs between a write and its read
-RATIOS = (2.2, 2.5, 3.0)
-"""`c / T` for which the error of the network is shown."""
+RATIOS = (2.2, 2.5, 3.0, None)
+"""`c / T` for which margin and error of the network are shown; None: `2 ln(8 T)`."""
 
 
 def run(config: Exact, progress: Progress) -> TrialResult:
@@ -30,9 +30,11 @@ def run(config: Exact, progress: Progress) -> TrialResult:
     _recurrent(ledger, config)
     ledger.add(theory.proposition_3_horizon(config.horizon))
     ledger.add(addition(config.seed, config.pairs))
-    ratios = [[_error(config, length, ratio) for length in config.lengths] for ratio in RATIOS]
-    found = ledger.result()
-    return TrialResult(found.numbers, {**found.arrays, "ratios": np.array(ratios)})
+    shown = [[_dense(config, length, ratio) for length in config.lengths] for ratio in RATIOS]
+    found, pictures = ledger.result(), np.moveaxis(np.array(shown), -1, 0)
+    return TrialResult(
+        found.numbers, {**found.arrays, "ratios": pictures[0], "margins": pictures[1]}
+    )
 
 
 def strings(config: Exact, length: int, p_ignore: float) -> np.ndarray:
@@ -77,11 +79,13 @@ def _recurrent(ledger: Ledger, config: Exact) -> None:
     )  # fmt: skip
 
 
-def _error(config: Exact, length: int, ratio: float) -> float:
-    """The share of reads that the network with `c = ratio T` gets wrong on dense strings."""
+def _dense(config: Exact, length: int, ratio: float | None) -> tuple[float, float]:
+    """The share of reads that the network with `c = ratio T` gets wrong on dense strings, and the least
+    margin of a read."""
     drawn = strings(config, length, 0.1)
-    wrong, reads = theory.wrong_reads(theory.two_layer_transformer(length, ratio * length), drawn)
-    return wrong / reads
+    model = theory.two_layer_transformer(length, None if ratio is None else ratio * length)
+    wrong, reads = theory.wrong_reads(model, drawn)
+    return wrong / reads, theory.least_margin(model, drawn)
 
 
 def _windows(ledger: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""Fits of Gaussian worlds: to exact predictors from random starts, and to drawn triples."""
+"""Fits of Gaussian worlds to exact predictors from random starts."""
 
 import jax
 import jax.numpy as jnp
@@ -11,13 +11,11 @@ from minicosm.training import least_squares
 from minicosm.worlds import GaussianHMM, MaskedTask, gaussian_world, predictor
 
 from ..suites.worlds import key_of
-from ..trials import BlindSize, Drawn
+from ..trials import BlindSize
 
 TASKS = ("x2|x1", "x2,x3|x1", "x1,x3|x2")
 SOLVED = 1e-8
 SAME = 1e-4  # distance below which two fits are one solution
-STEPS = 100  # of a fit to drawn triples
-CHAIN = ((0.7, 0.2, 0.1), (0.1, 0.7, 0.2), (0.2, 0.1, 0.7))
 
 
 def blind(config: BlindSize, progress: Progress) -> TrialResult:
@@ -63,27 +61,3 @@ def _different(worlds: list[GaussianHMM]) -> list[GaussianHMM]:
         if all(distance(world, other) > SAME for other in kept):
             kept.append(world)
     return kept
-
-
-def drawn(config: Drawn, progress: Progress) -> TrialResult:
-    """Distance of the world fitted to `x2 ⊗ x3` at drawn x1, by length of the means and set of triples: of
-    the fits from several starts the one with the least sum of squares."""
-    task = MaskedTask.parse("x2,x3|x1")
-    distances = []
-    for i, length in enumerate(config.lengths):
-        world = GaussianHMM(CHAIN, length * np.eye(3))
-        for s in range(config.sets):
-            progress(i * config.sets + s, len(config.lengths) * config.sets)
-            draw_key, start_key = jax.random.split(key_of(config, 72, i, s))
-            with jax.enable_x64(True):
-                keys = jax.random.split(draw_key, config.triples)
-                x = jax.vmap(lambda key, w=world: w.sample(key, 3).observations)(keys)
-                target = x[:, 1, :, None] * x[:, 2, None, :]
-                student = GaussianStudent(target, x[:, 0], task, 3, unit=False)
-                starts = length * jax.random.normal(start_key, (config.starts, student.size))
-                fits = [least_squares(student, start[None], steps=STEPS) for start in starts]
-                thetas = [np.asarray(fit.parameters)[0] for fit in fits]
-                losses = [float(jnp.sum(student(theta) ** 2)) for theta in thetas]
-                found = student.world(thetas[int(np.argmin(losses))])
-            distances.append(distance(world, found))
-    return TrialResult({}, {"distances": np.reshape(distances, (len(config.lengths), -1))})

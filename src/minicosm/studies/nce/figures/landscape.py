@@ -107,7 +107,7 @@ def scaling_figure(results: Results) -> "Figure":
     middle.semilogy(R, ordered(least, "printed size"), "s--", ms=4, color=PALETTE[1],
                     label="over $R^{-1} e^{-R^2/8}$, printed")  # fmt: skip
     middle.set(ylim=(1e-4, 3), title="$\\sigma_{\\min}$")
-    middle.legend(fontsize=7, loc="lower left")
+    middle.legend(fontsize=8, loc="lower left")
     far = [i for i, at in enumerate(ring["R"]) if at >= 8]
     for found, colour, style, label in (
         (ring, PALETTE[2], "o-", "over $e^{-0.5625 R^2/8}$"),
@@ -118,7 +118,7 @@ def scaling_figure(results: Results) -> "Figure":
             color=colour, label=label,
         )  # fmt: skip
     right.set(title="gradient in the ring")
-    right.legend(fontsize=7)
+    right.legend(fontsize=8)
     for ax in (left, middle, right):
         ax.set_xlabel("R")
     return fig

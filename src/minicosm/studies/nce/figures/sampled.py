@@ -91,7 +91,7 @@ def fresh_figure(results: Results) -> "Figure":
     floor = 1e-320
     for rate, x, y, colour in zip(rates, fresh, last, PALETTE, strict=False):
         ax.loglog(np.maximum(x, floor), y, "o", ms=5, color=colour, alpha=0.8, label=f"{rate:g}")
-    ax.loglog(*(np.maximum(values, floor) for values in chosen), "o", ms=10, mfc="none", mec="0.3",
+    ax.loglog(*(np.maximum(values, floor) for values in chosen), "o", ms=10, mfc="none", mec="black",
               mew=1, label="chosen")  # fmt: skip
     count = int(sum(np.nansum(misled(results, world)) for world in results))
     ax.set(xlabel="NCE loss on fresh samples", ylabel="distance to the truth at the end",

@@ -60,16 +60,25 @@ def sweep_figure(results: Results) -> "Figure":
         for method, colour in (("gd", PALETTE[1]), ("ngd", PALETTE[2])):
             for precision, style, size, ink in (
                 ("float64", "o-", 6, colour),
-                ("float32", "x", 5, "0.1"),
+                ("float32", "x", 5, "black"),
             ):
                 at = {"kind": kind, "method": method, "precision": precision}
-                both = "float32" if method == "gd" else None
+                both = "float32" if method == "ngd" else None
                 label = f"{NAMES[method]}, float64" if precision == "float64" else both
                 ax.loglog(
                     where(found, "rate", **at), where(found, "best", **at), style, ms=size,
                     lw=1.3, color=ink, label=label,
                 )  # fmt: skip
         ax.axhline(0.1, ls=":", lw=1, color="0.5")
+        ax.text(
+            0.98,
+            0.105,
+            "0.1 R",
+            transform=ax.get_yaxis_transform(),
+            ha="right",
+            va="bottom",
+            fontsize=8,
+        )
         ax.set(xlabel="step size", title=NAMES[kind])
     axes[0].set_ylabel(f"least distance after {config.steps} steps, in R")
     axes[0].legend(fontsize=8)

@@ -57,7 +57,9 @@ def draw_values(arms: tuple[str, ...]) -> Any:
             bars(ax, [Estimate.of(statistic(results, arm, kind)) for kind in KINDS])
             if "exact" in found.arrays:
                 for place, level in enumerate(_levels(found.arrays["exact"], found.config.words)):
-                    ax.plot([place - 0.42, place + 0.42], [level] * 2, color="0.1", lw=1.2, ls="--")
+                    ax.plot(
+                        [place - 0.42, place + 0.42], [level] * 2, color="black", lw=1.2, ls="--"
+                    )
         for column, matrix in enumerate(exact, start=len(arms)):
             heat(axes[0, column], matrix, "exact, squared")
             levels = _levels(matrix, results[arms[0]].config.words)
@@ -87,19 +89,21 @@ def bars(ax: Any, means: list[Estimate]) -> None:
 
 
 def draw_descent(results: Results) -> "Figure":
-    """The contrast of the value matrix over steps: seeds, and the closed form as a line."""
+    """The contrast of the value matrix over steps: seeds, and the closed form as a line, from the first
+    measurement on."""
     found = results["stage 1"]
-    steps = np.asarray(found.numbers["steps"], float)
+    later = np.asarray(found.numbers["steps"], float) > 0
+    steps = np.asarray(found.numbers["steps"], float)[later]
     fig = figure(5.4, 3.3)
     ax = fig.subplots()
-    for seed, path in enumerate(found.arrays["contrast"].T):
+    for seed, path in enumerate(found.arrays["contrast"][later].T):
         label = "trained, each seed" if seed == 0 else None
         ax.plot(steps, path, color=PALETTE[0], lw=0.9, alpha=0.7, ls="-", label=label)
-    ax.plot(steps, found.arrays["closed form"], color=PALETTE[1], ls="--", label="closed form")
+    closed = np.asarray(found.arrays["closed form"])[later]
+    ax.plot(steps, closed, color=PALETTE[1], ls="--", label="closed form")
     limit = found.numbers["exact"]["contrast"]
     ax.axhline(limit, color="0.5", lw=1, ls=":", label="optimum")
-    ax.set_xscale("symlog", linthresh=100)
-    ax.set_xlim(0, steps[-1])
+    ax.set_xscale("log")
     ax.set(xlabel="steps", ylabel="same topic less different")
     ax.legend()
     return fig
