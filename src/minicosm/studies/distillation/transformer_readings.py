@@ -120,7 +120,8 @@ def next_points(results: Results, height: int, first: str, second: str) -> np.nd
 
 
 def next_room(results: Results) -> bool:
-    """Whether one-shot students are, in the mean, half a point or more below the exact law at every height."""
+    """Whether one-shot students are, in the mean, half a point or more below the exact law at every
+    height."""
     gaps = []
     for height in next_config(results).heights:
         numbers = results[NEXT].numbers[str(height)]

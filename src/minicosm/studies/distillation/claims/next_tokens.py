@@ -22,8 +22,9 @@ claim = STUDY.section(__doc__)
 
 GUARD = (
     " Undecided where one-shot students are, in the mean, within half a point of the exact law at some "
-    "height: there is nothing to gain. Only students count whose teachers have closed 65% of the gap between the loss of single tokens and "
-    "the exact one at every height; with fewer than four the claim is undecided."
+    "height: there is nothing to gain. Only students count whose teachers have closed 65% of the gap "
+    "between the loss of single tokens and the exact one at every height; with fewer than four the claim "
+    "is undecided."
 )
 FEW = "Fewer than four have teachers that have learned."
 
