@@ -66,6 +66,15 @@ def test_a_missing_number_never_holds():
     assert CLAIMS["next-token-progressive"].check(results).verdict != "holds"
 
 
+@pytest.mark.parametrize("name", ["next-token-progressive", "next-token-gap-grows"])
+def test_at_the_ceiling_there_is_nothing_to_gain(name):
+    results = next_tokens(low=0.0, high=0.0)
+    for numbers in results["next tokens"].numbers.values():
+        numbers["ceiling"] = 0.703
+    outcome = CLAIMS[name].check(results)
+    assert outcome.verdict == "undecided" and "nothing to gain" in outcome.remark
+
+
 def test_without_a_text_the_claim_waits_and_says_for_what():
     outcome = CLAIMS["natural-text"].check({})
     assert outcome.verdict == "undecided" and "--set text=PATH" in outcome.remark

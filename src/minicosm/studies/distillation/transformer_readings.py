@@ -7,7 +7,7 @@ import numpy as np
 
 from minicosm.lab import Estimate, Results, finite
 
-from .readings import T90, curve, learned
+from .readings import T90, curve, learned, mean
 
 if TYPE_CHECKING:
     from .transformer_trials import Attention, NextTokens, Text
@@ -19,6 +19,8 @@ SHARP = 4
 CLOSED = 0.65
 """The share of the gap between the loss of single tokens and the exact one that a teacher must have
 closed."""
+ROOM = 0.5
+"""Points below the exact law at which students can still gain."""
 BELOW = 0.4
 """Nats below the entropy of words that a teacher of a text must have reached."""
 
@@ -115,6 +117,18 @@ def next_points(results: Results, height: int, first: str, second: str) -> np.nd
     found = results[NEXT].numbers[str(height)]["accuracy"]
     gap = np.asarray(found[first], float) - np.asarray(found[second], float)
     return 100 * gap[next_taught(results)]
+
+
+def next_room(results: Results) -> bool:
+    """Whether one-shot students are, in the mean, half a point or more below the exact law at every
+    height."""
+    gaps = []
+    for height in next_config(results).heights:
+        numbers = results[NEXT].numbers[str(height)]
+        gaps.append(
+            100 * (numbers["ceiling"] - mean(np.asarray(numbers["accuracy"]["one-shot"], float)))
+        )
+    return finite(gaps) and bool((np.array(gaps) >= ROOM).all())
 
 
 def next_above_ceiling(results: Results) -> np.ndarray:
