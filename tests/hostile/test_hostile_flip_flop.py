@@ -65,7 +65,7 @@ CALLS = [
     Call(PAIRED.next_logits, tokens=tokens(PAIRS, allows=SHORTER), start=flag(True)),
     Call(PAIRED.text, tokens=tokens(PAIRS, allows=("[]", "entry -1", "tokens below zero", SHORTER))),
     Call(flip_flop.FlipFlopMixture, length=count(8),
-         p_ignore=array([0.5, 0.1], allows=SHORTER, names=("p_ignore", "p")),
+         p_ignore=array([0.5, 0.1], allows=(SHORTER, "plus .5"), names=("p_ignore", "p")),
          weights=array([0.5, 0.5], allows="None"), symbols=count(2, allows="2**40"),
          select=thing("last")),
     Call(TAILS.sample, key=key(), length=count(8, allows="None")),

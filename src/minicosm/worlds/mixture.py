@@ -7,7 +7,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from .arrays import AnyArray, check_distribution, check_flag, check_key, parameter, short
+from .arrays import (
+    AnyArray,
+    check_distribution,
+    check_flag,
+    check_key,
+    check_tokens,
+    parameter,
+    short,
+)
 
 
 class MixtureSample(NamedTuple):
@@ -81,6 +89,7 @@ class Mixture(eqx.Module):
         for i, world in enumerate(self.worlds):
             if not callable(getattr(world, "next_logits", None)):
                 raise TypeError(f"worlds[{i}] is {short(world)}; it has no `next_logits`")
+        tokens, _ = check_tokens(tokens, None, self.vocab)
         laws = jnp.stack([world.next_logits(tokens, start=True) for world in self.worlds])
         chosen = jnp.asarray(tokens)[None, :, None]
         inside = (chosen >= 0) & (chosen < self.vocab)
