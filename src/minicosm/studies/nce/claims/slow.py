@@ -115,7 +115,8 @@ def newton_step(results: Results) -> Outcome:
 )
 def newton_step_along(results: Results) -> Outcome:
     found = rows(results, "Theorem 18, inequality as printed")
-    return at_most("largest share", found["share"], 1 + 1e-4)
+    excess = [share - 1 for share in ordered(found, "share")]
+    return at_most("largest excess over the bound, as a share of it", excess, 1e-4)
 
 
 @claim(
