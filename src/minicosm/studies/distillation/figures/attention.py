@@ -44,7 +44,7 @@ def times_figure(results: Results) -> "Figure":
         ax.axhline(90, color="0.7", lw=0.7, ls=":")
     axes[0].set_ylabel("accuracy (%)")
     if len(learned(results, PARITY)):
-        axes[-1].legend(fontsize=7, loc="lower right")
+        axes[-1].legend(fontsize=7, loc="center right")
     return fig
 
 
