@@ -85,7 +85,7 @@ def judge_odds(at: Lattice, odds: Float[np.ndarray, "a n"]) -> Judged:
 
 
 @eqx.filter_jit
-def _odds(classifier: Any, anchors: Array, points: Array) -> Array:
+def _odds(classifier: Any, anchors: Any, points: Any) -> Array:
     one = jax.vmap(classifier, (None, 0))
     return jax.lax.map(lambda pair: one(*pair), (jnp.asarray(anchors), jnp.asarray(points)))
 
