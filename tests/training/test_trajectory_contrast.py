@@ -22,10 +22,8 @@ from minicosm.worlds.diffusions import (
     ContrastivePairs,
     GridDiffusion,
     Local,
-    OrnsteinUhlenbeck,
     Stationary,
     contrast_table,
-    contrastive_pairs,
 )
 
 GRID = GridDiffusion(LOG_COSH, 0.4, points=31, radius=2.5)
@@ -117,8 +115,8 @@ def test_a_short_training_beats_the_start_and_knows_the_kernel():
 
 
 def test_classifiers_of_vectors():
-    world = OrnsteinUhlenbeck(np.eye(3), 0.5)
-    pairs = contrastive_pairs(world, Local(), 50.0, jax.random.key(0))
+    x, y = np.random.default_rng(0).normal(size=(2, 50, 3)).astype(np.float32)
+    pairs = ContrastivePairs(jnp.asarray(x), jnp.asarray(y), jnp.arange(50.0) % 2)
     classifier = Classifier(jax.random.key(1), dimension=3, width=8)
     value, _ = eqx.filter_jit(ContrastiveObjective(pairs, 16))(classifier, jax.random.key(2), 0)
     assert 0 < float(value) < 1

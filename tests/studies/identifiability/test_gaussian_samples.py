@@ -36,6 +36,7 @@ def test_start_at_the_truth_is_there():
     assert distance(WORLD, student(7).world(gaussian_samples._parameters(WORLD))) < 5e-3
 
 
+@pytest.mark.long  # compiling; the smallest profile runs the trial as well
 def test_no_fit_of_a_small_run_is_stuck():
     """All triples screen, so that both fits have one shape and are compiled once."""
     config = Drawn(5, sets=2, triples=300, lengths=(3.0,), starts=9, screen=300, polish=8)

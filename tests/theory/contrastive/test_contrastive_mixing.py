@@ -61,9 +61,10 @@ def test_the_mean_distance_from_a_start():
     wanted = [quad(lambda y, z=z: abs(z - y) * norm.pdf(y), -9, 9, points=[z])[0] for z in (0, 1)]
     np.testing.assert_allclose(apart[:2], wanted, rtol=1e-6)
     assert apart[2] == pytest.approx(10.0)
-    grid = GridDiffusion(QUADRATIC, 1.0, points=321, radius=12.0)
+    grid = GridDiffusion(QUADRATIC, 1.0, points=241, radius=6.0)
+    near = np.array([0.0, 1.0, 3.0])
     for found, exact in zip(
-        distances_after(grid, starts, 1.0), distances_after(LINE, starts, 1.0), strict=True
+        distances_after(grid, near, 1.0), distances_after(LINE, near, 1.0), strict=True
     ):
         np.testing.assert_allclose(found, exact, atol=2e-3)
 
@@ -141,7 +142,7 @@ def test_lemma_3_says_nothing_where_its_bound_is_above_one():
 
 
 def test_lemma_5_and_its_printed_form():
-    starts = np.linspace(0, 10, 101)
+    starts = np.linspace(0, 10, 51)
     for world in (LINE, GridDiffusion(LOG_COSH, 1.0, points=133, radius=11.0)):
         for time in (0.05, 1.0, 4.0):
             assert theory.lemma_5(world, starts, time).holds

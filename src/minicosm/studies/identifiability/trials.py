@@ -327,7 +327,14 @@ class Drawn:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
 
 
-SMALL_DRAWN = {"sets": 2, "triples": 500, "starts": 4, "screen": 200, "polish": 2}
+SMALL_DRAWN = {
+    "sets": 2,
+    "triples": 4000,
+    "lengths": (3.0,),
+    "starts": 8,
+    "screen": 500,
+    "polish": 2,
+}
 
 
 @sized(Drawn, smoke=SMALL_DRAWN, laptop={}, paper={"sets": 40})

@@ -47,8 +47,8 @@ def drawn(config: Drawn, progress: Progress) -> TrialResult:
             with jax.enable_x64(True):
                 keys = jax.random.split(draw_key, config.triples)
                 student = _student(jax.vmap(lambda k, w=world: w.sample(k, 3).observations)(keys))
-                starts = _screened(config, student, start_key)
-                starts = np.stack([*starts, _parameters(world)])
+                screened = _screened(config, student, start_key)
+                starts = np.stack([*screened, _parameters(world)])
                 thetas = least_squares(student, starts, steps=STEPS).parameters
                 *squares, reached = np.asarray(_squares(student, thetas)).tolist()
                 best = int(np.argmin(squares))
