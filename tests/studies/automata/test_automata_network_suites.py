@@ -37,6 +37,7 @@ def test_there_are_twenty_of_them():
     assert len(CLAIMS) == 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_claims_come_out_as_registered(claim, results):
     own = results[claim.trials.__name__]
@@ -46,6 +47,7 @@ def test_claims_come_out_as_registered(claim, results):
             assert claim.figure(own).axes
 
 
+@pytest.mark.long
 def test_depths_are_read_with_whether_they_were_run(results):
     lines = depth_lines(results["shortcuts"])
     assert list(lines) == ["one step a layer", "Theorem 10", "Theorem 11", "Theorem 12"]
@@ -54,6 +56,7 @@ def test_depths_are_read_with_whether_they_were_run(results):
     assert len({depth for _, depth, _ in lines["Theorem 11"]}) == 1
 
 
+@pytest.mark.long
 def test_wrong_strings_are_added_up(results):
     part, wrong, strings, states, cases = wrong_strings(results["gridworlds"], "output")
     assert part == "output"
@@ -62,6 +65,7 @@ def test_wrong_strings_are_added_up(results):
     assert wrong <= states <= cases == 5 * strings  # five moves each
 
 
+@pytest.mark.long
 def test_the_picture_of_a_scan_is_composition(results):
     arrays = results["shortcuts"]["suite"].arrays
     functions, word = arrays["scan"], arrays["word"]

@@ -151,6 +151,7 @@ def test_a_scratchpad_is_written_step_by_step():
     assert len(set(np.asarray(written).ravel().tolist())) > 1
 
 
+@pytest.mark.long
 def test_predictions_are_those_of_every_member_alone():
     world, stacked = fresh(TINY)
     symbols, wanted = measures.draw(world, jax.random.key(2), 8, 6)

@@ -60,7 +60,7 @@ def test_a_path_is_that_of_a_loop_in_numpy():
 
 def test_first_within_is_the_count():
     world = GaussianMean(2.0)
-    contrast = Contrast(world, nodes=1201)
+    contrast = Contrast(world, nodes=601)
     path = descend(contrast, "ngd", 0.05, steps=200)
     assert path.first_within(0.5) == steps_to(contrast, "ngd", 0.05, 0.5).steps
     assert path.first_within(1e-9) is None

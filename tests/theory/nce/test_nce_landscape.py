@@ -20,7 +20,7 @@ def cases():
         world = GaussianMean(R)
         least = np.array([1, R / 2]) / np.hypot(1, R / 2)
         yield R, world.truth + 0.05 * least
-        if R > 1:
+        if R == 10:
             yield R, world.truth + 0.15 * R * directions(7)[2]
     yield 4.0, (GaussianMean(4.0).truth + GaussianMean(4.0).noise) / 2
     yield 30.0, GaussianMean(30.0).truth + directions(5)[1] / 30
@@ -67,7 +67,7 @@ TABLE = (
 
 def test_the_table_of_the_optimum():
     for R, loss, kappa, exponential, largest, least in TABLE:
-        found = Contrast(GaussianMean(R), nodes=2401).optimum()
+        found = Contrast(GaussianMean(R)).optimum()
         size = np.exp(R**2 / 8)
         assert np.isclose(found.loss * size, loss, atol=6e-5)
         assert np.isclose(found.condition, kappa, rtol=6e-4)
@@ -178,7 +178,7 @@ def test_affinely_dependent_statistics_have_an_infinite_condition_number():
 
 
 def test_many_dimensions_have_a_closed_form_only_for_the_exponential_loss():
-    world = DiagonalGaussian.random(jax.random.key(0), 16)
+    world = DiagonalGaussian(np.zeros(16), np.full(16, 9.0), np.zeros(16), np.ones(16))
     assert np.isfinite(Contrast(world, "exponential").loss(world.noise))
     with pytest.raises(ValueError, match="this world has 16 dimensions"):
         Contrast(world, "nce")
