@@ -177,7 +177,7 @@ TRAINING = [
     Call(BITS_TASK.logits, model=thing(Uniform()), batch=thing(BATCH)),
     Call(BITS_TASK.labels, batch=thing(BATCH)),
     Call(BITS_TASK.weights, batch=thing(BATCH)),
-    Call(NextTokens, world=thing(GRAMMAR), height=array(2, allows=("one axis more",)), batch=count(2),
+    Call(NextTokens, world=thing(GRAMMAR), height=array(2, allows=("one axis more", LESS, "[]", "[[]]")), batch=count(2),
          lowest=count(1)),
     Call(ENDS.draw, key=key()),
     Call(ENDS.logits, model=thing(Uniform()), batch=thing(ENDED)),
