@@ -21,7 +21,7 @@ def test_words_become_windows(tmp_path):
 
 
 def test_what_is_no_text_meets_a_sentence(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no file"):
+    with pytest.raises(ValueError, match="there is no such file"):
         TextWindows.read(tmp_path / "none")
     with pytest.raises(ValueError, match=r"no \.txt files"):
         TextWindows.read(tmp_path)

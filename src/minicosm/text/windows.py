@@ -98,7 +98,7 @@ def text_files(path: str | Path) -> list[Path]:
     """The .txt files of a folder, or the one file."""
     place = check_path("path", path)
     if not place.exists():
-        raise FileNotFoundError(f"there is no file or folder {place}")
+        raise ValueError(f"path is {place}; there is no such file or folder")
     files = sorted(place.glob("*.txt")) if place.is_dir() else [place]
     if not files:
         raise ValueError(f"the folder {place} has no .txt files")
