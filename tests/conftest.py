@@ -7,6 +7,7 @@ from collections.abc import Iterator
 # The tests compile many small programs and run each a few times: without XLA's fusion emitters, which
 # take two thirds of the time that compiling takes, and without most optimisations.
 os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {os.environ.get('XLA_FLAGS', '')}"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process keeps to one core, see below
 
 import hypothesis
 import jax
