@@ -401,7 +401,7 @@ def test_every_public_function_is_in_the_table():
     elsewhere |= {"Transition", "equal_split", "kappa_split", "keeping", "labels_only", "one_shot"}
     elsewhere |= {"progressive", "soft_targets", "stacked", "steps_to", "transition", "two_shot"}
     elsewhere |= {"MaskedBatch", "MaskedSentences", "NextBatch", "NextTokens", "SignTokens"}
-    elsewhere |= {"AttentionPenalty"}
+    elsewhere |= {"AttentionPenalty", "LayerPenalty", "with_layer_options"}
     made = {"CausalLM", "Generator", "MaskedLM", "Verifier", "Memory", "TransformerTrace"}
     made |= {"Fitted", "History", "Loss", "Stopped", "Diverged"}
     known = {call.function for call in CALLS if not hasattr(call.function, "__self__")}

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from minicosm.lab import Progress, TrialResult
-from minicosm.text.windows import TextWindows, text_files
+from minicosm.text import TextWindows
+from minicosm.text.windows import text_files
 
 from ..transformer_trials import Text
 from .sentences import final_scores, judge, students, teachers
