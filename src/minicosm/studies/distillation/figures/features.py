@@ -6,6 +6,7 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure
 
+from ...common.log_ticks import log_ticks
 from ..sentence_readings import sentences_config
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def heads_figure(results: Results) -> "Figure":
         ax.semilogx(steps, mean, color=colour, lw=2, label=f"{heads} heads")
         mark = int(np.argmax(mean >= 0.8 * mean[-1]))
         ax.plot(steps[mark], mean[mark], "o", color=colour, ms=6)
+    log_ticks(ax.xaxis, steps)
     ax.set_xlabel("steps")
     ax.set_ylabel("top-1 accuracy (%)")
     ax.legend(fontsize=8)
