@@ -93,6 +93,7 @@ def test_a_batch_without_labels_is_worth_nothing():
         assert loss == 0 and metrics["labels"] == 0 and metrics["accuracy"] == 0
 
 
+@pytest.mark.long
 def test_every_batch_has_one_shift_of_its_own():
     """Referee: the loss at every offset, one of which it must be."""
     model = Transformer(CONFIG, key=jax.random.key(0))

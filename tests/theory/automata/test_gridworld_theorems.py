@@ -45,7 +45,7 @@ def all_paths(length):
 def test_all_paths_from_every_start(n, read):
     moves = np.array([-1, 1, 0])
     for start in range(n):
-        for length in (1, 5):
+        for length in (1, 4):
             paths = all_paths(length)
             exact = [walked(path, n - 1, start) for path in moves[paths]]
             network = theorem_12(grid(n, start), length, read=read).construction

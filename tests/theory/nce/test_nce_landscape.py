@@ -23,7 +23,8 @@ def cases():
         if R == 10:
             yield R, world.truth + 0.15 * R * directions(7)[2]
     yield 4.0, (GaussianMean(4.0).truth + GaussianMean(4.0).noise) / 2
-    yield 30.0, GaussianMean(30.0).truth + directions(5)[1] / 30
+    far = GaussianMean(30.0).truth + directions(5)[1] / 30
+    yield pytest.param(30.0, far, marks=pytest.mark.long)
 
 
 @pytest.mark.parametrize(("R", "tau"), list(cases()))
