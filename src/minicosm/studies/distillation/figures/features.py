@@ -97,6 +97,10 @@ def heads_figure(results: Results) -> "Figure":
         ax.semilogx(steps, mean, color=colour, lw=2, label=f"{heads} heads")
         mark = int(np.argmax(mean >= 0.8 * mean[-1]))
         ax.plot(steps[mark], mean[mark], "o", color=colour, ms=6)
+    marks = [step for step in (25, 50, 100, 200, 400, 800, 1600) if steps[0] <= step <= steps[-1]]
+    if marks:
+        ax.set_xticks(marks, [str(mark) for mark in marks])
+    ax.minorticks_off()
     ax.set_xlabel("steps")
     ax.set_ylabel("top-1 accuracy (%)")
     ax.legend(fontsize=8)
