@@ -68,6 +68,10 @@ class TextWindows(eqx.Module):
             )
         return cls(np.array(rows, np.int32), np.array(lengths, np.int32), (*kept, RARE))
 
+    def __hash__(self) -> int:
+        """Of words and sizes: `jax.jit` hashes what the methods that it compiles belong to."""
+        return hash((self.words, np.shape(self.tokens)))
+
     @property
     def vocab(self) -> int:
         return len(self.words)
