@@ -37,6 +37,7 @@ check: $(VENV)/.dev  ## lint, types, import direction
 docs: $(VENV)/.dev  ## build the documentation into build/docs; a broken link is an error
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -r requirements-docs.lock
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	@echo "The documentation: $(CURDIR)/build/docs/index.html"
 
 bench: $(VENV)/.dev  ## speed against peers, as ratios in one run
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c requirements-dev.lock -e '.[bench]'
@@ -48,6 +49,7 @@ bench: $(VENV)/.dev  ## speed against peers, as ratios in one run
 	$(BIN)/python benchmarks/backtracking.py
 	$(BIN)/python benchmarks/translation.py
 	$(BIN)/python benchmarks/automata.py
+	$(BIN)/python benchmarks/flip_flop.py
 
 $(VENV)/.lab: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "minicosm needs Python 3.11 or newer; this is %s. Set PYTHON=..." % sys.version.split()[0])'

@@ -1,6 +1,7 @@
 """The command line: exit codes, one sentence for bad input, JSON for programs, and speed."""
 
 import json
+import shutil
 import subprocess
 import sys
 import types
@@ -151,7 +152,7 @@ def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monke
         (["sample", "hmm", "--out", "/"], "cannot tell the format"),
         (
             ["sample", "ising", "--laws", "next", "--out", "c.npz"],
-            "ising world has no `next_logits`",
+            "the world ising has no `next_logits`",
         ),
         (["sample", "complete-dyck", "--length", "7", "--out", "c.npz"], "it must be even"),
         (["sample", "ising", "--spins", "40", "--out", "c.npz"], "at most 16384 are written out"),
@@ -348,6 +349,13 @@ def test_report_prints_where_the_book_is(run, tmp_path):
         ["sample", "ising"],
         ["sample", "fertility"],
         ["sample", "automaton"],
+        ["sample", "gaussian-hmm"],
+        ["sample", "parity"],
+        ["sample", "grammar"],
+        ["sample", "topics"],
+        ["sample", "lda"],
+        ["sample", "guided"],
+        ["sample", "diffusion"],
         ["reproduce"],
         ["keep"],
     ],
@@ -430,6 +438,22 @@ def test_sampled_states_are_those_of_the_table_in_the_metadata(run, tmp_path):
         np.testing.assert_array_equal(states[:, t], now)
 
 
+def test_latent_columns_belong_to_the_tokens_beside_them(run, tmp_path):
+    def columns(*words):
+        path = tmp_path / "corpus.npz"
+        assert run("sample", *words, "--count", "9", "--out", str(path))[0] == 0
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+    parity = columns("parity", "--bits", "6", "--support", "2")
+    np.testing.assert_array_equal(parity["label"], parity["tokens"][:, :2].sum(1) % 2)
+    topics = columns("topics", "--topics", "4", "--words", "3", "--length", "7")
+    allowed = np.take_along_axis(topics["mixture"], topics["tokens"] // 3, axis=1)
+    assert (allowed == 0.5).all()
+    needle = columns("guided", "--family", "some-zero", "--length", "3")
+    np.testing.assert_array_equal(needle["tilt"], (needle["tokens"] == 0).any(1))
+
+
 def test_an_impossible_world_is_a_sentence(run, tmp_path):
     code, _, err = run("sample", "hmm", "--hidden", "0", "--out", str(tmp_path / "c.npz"))
     assert code == 2
@@ -441,3 +465,26 @@ def test_the_command_line_loads_nothing_heavy():
     code = f"import sys, minicosm.cli; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_shell_completes_commands_options_worlds_and_ids(run):
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("needs bash")
+    code, script, _ = run("completion", "bash")
+    assert code == 0
+
+    def completed(*words):
+        said = (
+            f'{script}\n_minicosm_ids="tuning tuning/theorem-3.3 dyck/pumping"\n'
+            f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _minicosm\n"
+            'echo "${COMPREPLY[@]}"'
+        )
+        return subprocess.run([bash, "-c", said], capture_output=True, text=True).stdout.split()
+
+    assert completed("minicosm", "re") == ["report", "reproduce"]
+    assert completed("minicosm", "show", "tuning/") == ["tuning/theorem-3.3"]
+    assert completed("minicosm", "check", "--pro") == ["--profile"]
+    assert completed("minicosm", "check", "--profile", "sm") == ["smoke"]
+    assert completed("minicosm", "sample", "gram") == ["grammar"]
+    assert "bashcompinit" in run("completion", "zsh")[1]

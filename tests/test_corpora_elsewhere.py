@@ -15,6 +15,13 @@ SAMPLES = {
     "dyck": ("--length 9", {"tokens": 9, "depths": 9, "length": 0}),
     "complete-dyck": ("--length 8", {"tokens": 8, "depths": 8, "length": 0}),
     "ising": ("--spins 4", {"tokens": 4}),
+    "gaussian-hmm": ("--length 5", {"observations": 15, "hidden": 6}),
+    "automaton": ("--length 5", {"tokens": 5, "states": 5}),
+    "flip-flop": ("--length 8", {"tokens": 8, "memory": 4, "reads": 4}),
+    "parity": ("--bits 6", {"tokens": 6, "label": 0}),
+    "topics": ("--length 5 --topics 3", {"tokens": 5, "mixture": 3}),
+    "lda": ("--length 5 --topics 3", {"tokens": 5, "mixture": 3}),
+    "diffusion": ("--length 5 --potential log-cosh", {"observations": 5}),
     "fertility": ("--longest 6", {"source": 6, "source_length": 0, "target": 18, "target_length": 0}),
 }  # fmt: skip
 """By world: options, and how many numbers a row has in each column, 0 for one that is no list."""

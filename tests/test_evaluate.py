@@ -115,3 +115,10 @@ def test_a_torch_module_is_a_model():
     assert np.isclose(
         one.excess.value, minicosm.evaluate(WORLD, uniform, length=4, count=8).excess.value
     )
+
+
+def test_a_torch_module_whose_vocabulary_is_too_small_is_a_sentence():
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Embedding(2, 3), torch.nn.Linear(3, 4))
+    with pytest.raises(ValueError, match=r"cannot read the tokens 0\.\.\d in rows of 4; its voc"):
+        minicosm.evaluate(WORLD, model, length=4, count=8)

@@ -12,8 +12,8 @@ import os
 import signal
 import sys
 import threading
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal, get_args
 
 import tyro
 from tyro.conf import Positional, UseAppendAction, arg, subcommand
@@ -23,7 +23,7 @@ from minicosm.arguments import Json, Profile, Studies
 from minicosm.compiling import prepare
 from minicosm.corpora import Sample, require_seed
 from minicosm.explorer.command import Explore
-from minicosm.lab.claims import LabError
+from minicosm.lab.claims import PROFILES, LabError
 from minicosm.lab.executors import ExecutorName
 from minicosm.publishing import Keep, Report, Reproduce, Tour
 
@@ -189,28 +189,45 @@ class Audit:
 
 @dataclass
 class Completion:
-    """Print what makes the shell complete commands and ids of claims."""
+    """Print what makes the shell complete commands, their options and ids of claims."""
 
     shell: Annotated[Positional[Literal["bash", "zsh"]], arg(help="The shell.")]
 
     def run(self) -> int:
-        commands = " ".join(sorted({words.split(" ")[0] for words in EXAMPLES if words}))
+        commands = {words.split(" ")[0]: "" for words in EXAMPLES if words}
+        for part in get_args(Command):
+            kind, settings = get_args(part)
+            names = [field.name.replace("_", "-") for field in fields(kind)]
+            commands[settings.name] = " ".join(f"--{name}" for name in names if name not in WORDS)
+        worlds = " ".join(words.split(" ")[1] for words in EXAMPLES if words.startswith("sample "))
+        options = "\n".join(f'      {name}) words="{all}";;' for name, all in commands.items())
         zsh = "autoload -U +X bashcompinit && bashcompinit\n" if self.shell == "zsh" else ""
         print(
             f"""{zsh}_minicosm() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}"
-  COMPREPLY=()
+  local word="${{COMP_WORDS[COMP_CWORD]}}" words=""
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "{commands}" -- "$word"))
-  elif [[ "$word" != -* ]]; then
+    words="{" ".join(commands)}"
+  elif [ "${{COMP_WORDS[COMP_CWORD-1]}}" = --profile ]; then
+    words="{" ".join(PROFILES)}"
+  elif [[ "$word" = -* ]]; then
+    case "${{COMP_WORDS[1]}}" in
+{options}
+    esac
+  elif [ "${{COMP_WORDS[1]}}" = sample ]; then
+    words="{worlds}"
+  else
     : "${{_minicosm_ids:=$("${{COMP_WORDS[0]}}" list --ids 2>/dev/null)}}"
-    COMPREPLY=($(compgen -W "$_minicosm_ids" -- "$word"))
+    words="$_minicosm_ids"
   fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
 }}
 complete -o default -F _minicosm minicosm"""
         )
         return 0
 
+
+WORDS = ("names", "studies", "claim", "shell", "world")
+"""Fields that are given as words, not as options."""
 
 Command = (
     Annotated[Tour, subcommand("tour")]
@@ -248,6 +265,13 @@ EXAMPLES = {
     "sample fertility": "minicosm sample fertility --swap 0.2 --out pairs.jsonl",
     "sample automaton": "minicosm sample automaton --family dihedral --size 4 --out car.parquet",
     "sample flip-flop": "minicosm sample flip-flop --length 128 --p-ignore 0.8 --out flips.parquet",
+    "sample gaussian-hmm": "minicosm sample gaussian-hmm --hidden 3 --length 64 --out vectors.parquet",
+    "sample parity": "minicosm sample parity --bits 20 --support 3 --out bits.parquet",
+    "sample grammar": "minicosm sample grammar --name cfg3b --laws masked --out sentences.parquet",
+    "sample topics": "minicosm sample topics --topics 10 --per-document 2 --out documents.parquet",
+    "sample lda": "minicosm sample lda --topics 5 --vocab 50 --laws masked --out documents.parquet",
+    "sample guided": "minicosm sample guided --family noisy-dyck --length 12 --out strings.parquet",
+    "sample diffusion": "minicosm sample diffusion --gap 0.1 --out paths.parquet",
     "sample memory-hmm": "minicosm sample memory-hmm --hidden 4 --memory 3 --cells 2 "
     "--out corpus.jsonl",
 }

@@ -205,7 +205,13 @@ def _predictor(
 
         def run(tokens: Int[np.ndarray, "n T"]) -> Any:
             with torch.no_grad():
-                return model(torch.as_tensor(np.asarray(tokens, np.int64), device=device))
+                try:
+                    return model(torch.as_tensor(np.asarray(tokens, np.int64), device=device))
+                except IndexError as error:
+                    raise ValueError(
+                        f"the model cannot read the tokens 0..{int(np.max(tokens))} in rows of "
+                        f"{np.shape(tokens)[1]}; its vocabulary or its positions are too few ({error})"
+                    ) from error
 
         return run, outputs
     if not callable(model):

@@ -123,10 +123,11 @@ class Reproduce:
 
 @dataclass
 class Keep:
-    """Make the stored verdicts of claims their reference results, in the source tree.
+    """Make what is stored of claims their reference results, in the source tree.
 
     For developers, after a full run at profile laptop. Of every trial what checks and figures read is
-    kept, with the commit and the machine.
+    kept, with the commit and the machine. Claims that the store has no verdict of are judged and drawn again
+    by the present code from what was kept of them before.
     """
 
     names: Annotated[
@@ -142,6 +143,9 @@ class Keep:
         from minicosm.studies import STUDIES
 
         for study, size in keep(select(STUDIES, self.names), self.profile, Store(home())).items():
-            print(f"{FOLDER / study}: {size / 1e6:.2f} MB")
+            print(
+                f"{FOLDER / study}: {size.bytes / 1e6:.2f} MB; claims from the store: {size.stored}, "
+                f"judged and drawn again from what was kept before: {size.again}"
+            )
         print("python docs/tables.py writes the tables of the pages anew.")
         return 0

@@ -41,3 +41,11 @@ def test_bad_input_meets_a_sentence():
         fit_position_probe(rows, labels + 5, seen, seen, jax.random.key(0), classes=2)
     with pytest.raises((ValueError, TypeCheckError), match="scored"):  # the tests' checker is first
         fit_position_probe(rows, labels, seen[:2], seen, jax.random.key(0), classes=2)
+
+
+@pytest.mark.parametrize("name", ["classes", "heads", "size", "steps"])
+def test_a_probe_too_large_for_the_memory_is_refused_before_it_is_made(name):
+    rows, labels, seen = np.ones((3, 4, 2)), np.zeros((3, 4), int), np.ones((3, 4), bool)
+    given = {"classes": 2} | {name: 10**9}
+    with pytest.raises(ValueError, match="numbers; at most"):
+        fit_position_probe(rows, labels, seen, seen, jax.random.key(0), **given)

@@ -1,5 +1,6 @@
 """A Hugging Face model under every sampler: the laws of the model, whatever was read and taken back."""
 
+import inspect
 import itertools
 
 import jax
@@ -24,7 +25,7 @@ from minicosm.decoding import (
     hugging_face,
     sample,
 )
-from minicosm.decoding.hugging_face import HuggingFaceMemory
+from minicosm.decoding.hugging_face_memory import HuggingFaceMemory
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -134,6 +135,27 @@ def test_rows_wait_until_most_of_them_need_the_model(model):
     np.testing.assert_array_equal(known[:4], laws[:4])
     alone = laws_of(generator, tokens[6:7], sizes[6:7], [True])
     assert alone[1].all() and generator.passes == passes + 1
+
+
+def test_logits_of_no_use_are_left_out_if_the_model_can(model, monkeypatch):
+    """Prompts of different lengths; the logits that the model computes, by the places of a row."""
+    tokens, sizes = np.array([[1, 2, 0, 1], [2, 1, 0, 0], [0, 1, 1, 2]], np.int32), [4, 2, 4]
+    places, forward = [], model.forward
+
+    def seen(*given, **settings):
+        answer = forward(*given, **settings)
+        places.append(answer.logits.shape[1])
+        return answer
+
+    seen.__signature__ = inspect.signature(forward)
+    monkeypatch.setattr(model, "forward", seen)
+    few = laws_of(HuggingFaceGenerator(model), tokens, np.array(sizes))[0]
+    seen.__signature__ = inspect.Signature()  # another model, which must compute them all
+    every = laws_of(HuggingFaceGenerator(model), tokens, np.array(sizes))[0]
+    assert places == [2, 4]
+    np.testing.assert_allclose(few, every, atol=1e-6)
+    for law, string, size in zip(few, tokens, sizes, strict=True):
+        np.testing.assert_allclose(law, whole(model, string[:size])[0], atol=2e-5)
 
 
 def test_laws_that_there_is_no_room_for_are_computed_again(model, monkeypatch):

@@ -21,7 +21,11 @@ from minicosm.lab.options import assign, split
 from minicosm.studies import STUDIES
 
 PAGES = [Page(path) for path in PATHS]
-RUN = [page for page in PAGES if page.path in (ROOT / "README.md", *GUIDES)]
+RUN = [
+    page
+    for page in PAGES
+    if page.path in (ROOT / "README.md", ROOT / "docs" / "concepts.md", *GUIDES)
+]
 """Pages whose Python blocks are run; a block marked `python fragment` is not, nor is one that is a file."""
 
 PACKAGE = ROOT / "src" / "minicosm"
@@ -56,7 +60,8 @@ def test_the_site_knows_how_every_block_of_code_begins(page: Page) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "tutorials").glob("*.md")), ids=str)
-def test_a_tutorial_includes_the_example_that_it_names(path: Path) -> None:
+def test_a_tutorial_has_a_picture_and_the_example_that_it_names(path: Path) -> None:
+    assert re.search(r"^!\[.+\]\(\S+\.svg\)$", path.read_text(), re.MULTILINE)
     block = re.search(r'^```py title="(.+)"\n(.*)\n```$', path.read_text(), re.MULTILINE)
     assert block and block[2] == f'--8<-- "{block[1]}"' and (ROOT / block[1]).is_file()
 

@@ -19,7 +19,7 @@ from hostile import (
     tokens,
     whole,
 )
-from minicosm.adaptation import reliance, window
+from minicosm.adaptation import causal_reliance, reliance, window
 from minicosm.theory import distillation as theory
 from minicosm.training import (
     Curriculum,
@@ -92,7 +92,7 @@ WORLDS = [
     Call(GRAMMAR.posterior, tokens=MASKED, observed=SEEN),
     Call(GRAMMAR.next_logits, tokens=WORDS),
     Call(GRAMMAR.end_probabilities, tokens=WORDS),
-    Call(GRAMMAR.boundary_laws, tokens=WORDS, height=count(2)),
+    Call(GRAMMAR.boundary_laws, tokens=MASKED, height=count(2), observed=SEEN),
     Call(GRAMMAR.ngrams, n=count(2)),
     Call(GRAMMAR.text, tokens=tokens([0, 1, 2, 2], allows=("[]", "entry -1", "tokens below zero"))),
 ]  # fmt: skip
@@ -167,6 +167,9 @@ TRAINING = [
     Call(reliance, model=thing(Uniform()), tokens=tokens([0, 1, 2, 2], allows=(
         "entry 10**6", "tokens far outside"), names="at"), at=whole(1, allows=()),
          sizes=thing([2, 3]), visible=array(np.ones(4, bool), allows="None")),
+    Call(causal_reliance, model=thing(GRAMMAR), tokens=tokens([0, 1, 2, 2], names="at"),
+         at=whole(1, allows=()), sizes=thing([2, 3]), start=count(3, allows=("0", "None", *BIG)),
+         height=count(1)),
     Call(SignVectors, world=thing(PARITY), batch=count(2)),
     Call(TASK.draw, key=key()),
     Call(TASK.logits, model=thing(mlp(0), allows="a function"), batch=thing(BATCH)),

@@ -12,7 +12,17 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from minicosm.lab import Estimate, LabError, Outcome, Study, Trial, TrialResult, check, figure
+from minicosm.lab import (
+    Estimate,
+    LabError,
+    Outcome,
+    Store,
+    Study,
+    Trial,
+    TrialResult,
+    check,
+    figure,
+)
 from minicosm.lab.display import print_agreement
 from minicosm.lab.figures import compact, house_style, to_svg
 from minicosm.lab.reference import Reference, keep
@@ -216,3 +226,54 @@ def test_the_commit_is_that_of_this_repository_or_unknown():
     from minicosm.lab.store import commit
 
     assert re.fullmatch(r"[0-9a-f]{12}(, changed)?|unknown", commit())
+
+
+def renamed(claim):
+    """The claim, of which the numbers have other names by now."""
+
+    def check(results):
+        outcome = claim.check(results)
+        numbers = {f"new {name}": value for name, value in outcome.numbers.items()}
+        return replace(outcome, numbers=numbers)
+
+    return replace(claim, check=check)
+
+
+def test_a_verdict_is_kept_as_the_present_check_says_it(pairs, store, tmp_path):
+    """A number was given another name since the run, whose trials are in the store."""
+    study, claim = pairs[0]
+    before = check([(study, claim)], "laptop", 0, store)[0]
+    sizes = keep([(study, renamed(claim))], "laptop", store, tmp_path / "reference")
+    found = Reference(tmp_path / "reference").recall(study, claim)
+    assert list(found.outcome.numbers) == [f"new {name}" for name in before.outcome.numbers]
+    assert (found.date, found.seconds, found.svg) == (before.date, before.seconds, before.svg)
+    assert (sizes["coins"].stored, sizes["coins"].again) == (1, 0)
+
+
+def test_without_a_store_claims_are_judged_and_drawn_again_from_what_is_kept(kept, pairs, tmp_path):
+    study, claim = pairs[0]
+    before = kept.recall(study, claim)
+    sizes = keep([(study, renamed(claim))], "laptop", Store(tmp_path / "empty"), kept.folder)
+    again = Reference(kept.folder)
+    found = again.recall(study, claim)
+    assert list(found.outcome.numbers) == [f"new {name}" for name in before.outcome.numbers]
+    assert (found.reference, found.date, found.svg) == (before.reference, before.date, before.svg)
+    assert again.results(found) is not None and len(again._json("coins", "verdicts.json")) == 3
+    assert (sizes["coins"].stored, sizes["coins"].again) == (0, 1)
+
+
+def test_what_is_refused_changes_nothing(kept, pairs, store):
+    study, claim = pairs[0]
+    files = {path: path.read_bytes() for path in (kept.folder / "coins").iterdir()}
+
+    def seen(results):  # it looks at an entry and does not read it, so that it is not kept
+        return Outcome("holds", {"entries": len(next(iter(results.values())).numbers)})
+
+    def raises(results):
+        raise RuntimeError("no coin")
+
+    for other, said in ((seen, "says something else of what is kept"), (raises, "no coin")):
+        with pytest.raises(LabError, match=said):
+            keep([(study, replace(claim, check=other))], "laptop", store, kept.folder)
+    assert {path: path.read_bytes() for path in (kept.folder / "coins").iterdir()} == files
+    assert [path.name for path in kept.folder.iterdir()] == ["coins"]

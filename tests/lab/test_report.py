@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import toy_study
 
-from minicosm.lab import PALETTE, LabError, Store, Trial, check, figure, to_svg
+from minicosm.lab import PALETTE, LabError, Store, Study, Trial, check, figure, to_svg
 from minicosm.lab.catalogue import print_claim, print_list
 from minicosm.lab.figures import house_style
 from minicosm.lab.reference import Reference, keep
@@ -159,7 +159,7 @@ def test_the_map_of_statements_has_ranks_and_refuses_circles():
     uses = {"theorem": ("lemma-2", "lemma-1"), "lemma-2": ("lemma-1",), "corollary": ("theorem",)}
     assert ranks(uses) == {"lemma-1": 0, "lemma-2": 1, "theorem": 2, "corollary": 3}
     boxes = [
-        Box(name, name, f"#{name}", "holds")
+        Box(name, name, f"#{name}", "holds", "holds")
         for name in ("lemma-1", "lemma-2", "theorem", "corollary")
     ]
     svg = ElementTree.fromstring(draw(boxes, uses))
@@ -260,3 +260,21 @@ def test_the_palette_stays_apart_for_colour_blind_readers(eye):
         f = np.where(x > 0.008856, np.cbrt(x), 7.787 * x + 16 / 116)
         points.append([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
     assert min(np.linalg.norm(np.subtract(a, b)) for a, b in combinations(points, 2)) > 20
+
+
+def test_a_figure_of_two_findings_is_drawn_once_on_a_page(study, store, pairs, tmp_path):
+    """The second finding names the first, and both claims show it: the first by reference."""
+    named = Study(
+        "coins", study.title, study.source, study.about, headlines=("coins/fair", "coins/edge")
+    )
+    for claim in study.claims:
+        fair = pairs[0][1]
+        named.add(replace(claim, trials=fair.trials, check=fair.check, figure=fair.figure))
+    check([(named, claim) for claim in named.claims], "smoke", 0, store)
+    write_report(store, [named], "smoke", tmp_path / "book")
+    page, reader = read(tmp_path / "book" / "coins.html")
+    whole = re.findall(r'<g id="([^"]*figure_1)"', page)
+    again = re.findall(r'<use href="#([^"]*figure_1)"', page)
+    assert again == [name for name in whole if "fair" in name] and len(whole) == 3
+    assert f"Its figure is that of “{named.claims[0].title}”." in " ".join(reader.text)
+    assert len(reader.ids) == len(set(reader.ids)) and set(reader.links) <= set(reader.ids)

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from minicosm.lab import Store, Study, check
+from minicosm.lab import Outcome, Store, Study, check
 from minicosm.lab.reference import Reference, keep
+from minicosm.lab.run import preferred
 from minicosm.lab.tour import is_live, print_tour, tour
 from minicosm.studies import STUDIES
 
@@ -35,15 +36,40 @@ def test_what_is_live_is_computed_and_the_rest_is_kept(toured, tmp_path):
     out = console.file.getvalue()
     assert [bool(stop.checked.reference) for stop in stops] == [False, True]
     assert [stop.checked.profile for stop in stops] == ["smoke", "laptop"]
-    assert "1 findings were computed now, 1 are reference results" in out and "undecided*" in out
+    assert out.split("all ")[1].split()[:3] == ["2", "1", "1"] and "undecided*" in out
+    assert "none yet" not in out and "* a reference result of a full run" in out
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_finding_without_a_result_is_a_dash(toured, tmp_path):
+def test_titles_are_never_cut(toured, tmp_path):
+    named, reference = toured
+    title = "A coin that is tossed long enough shows about as many heads as tails, and no edge " * 2
+    console = Console(file=io.StringIO(), width=80)
+    first, second = tour([named], Store(tmp_path / "new"), reference)
+    print_tour(console, [first._replace(claim=replace(first.claim, title=title)), second])
+    assert title.strip() in " ".join(console.file.getvalue().split())
+
+
+def test_what_the_small_size_leaves_undecided_is_shown_from_a_full_run(toured, tmp_path):
+    named, reference = toured
+    store, fair = Store(tmp_path / "new"), named.claims[0]
+    unsure = replace(fair, check=lambda results: Outcome("undecided", {"tosses": 10}))
+    (own,) = check([(named, unsure)], "smoke", 0, store)
+    kept = reference.recall(named, fair)
+    assert own.outcome.verdict == "undecided" and kept.outcome.verdict == "holds"
+    assert preferred(own, kept) is kept and preferred(own, None) is own
+    assert preferred(None, kept) is kept
+    assert preferred(replace(own, profile="laptop"), kept) is not kept  # of the same size
+    edge = reference.recall(named, named.claims[2])  # undecided in the full run, too
+    assert preferred(own, edge) is own
+
+
+def test_a_finding_without_a_result_says_so(toured, tmp_path):
     named, _ = toured
     console = Console(file=io.StringIO(), width=80)
     print_tour(console, tour([named], Store(tmp_path / "new"), Reference(tmp_path / "nowhere")))
-    assert "1 have none yet (–)" in " ".join(console.file.getvalue().split())
+    out = console.file.getvalue()
+    assert "none yet    " in out and out.split("all ")[1].split()[:4] == ["2", "1", "0", "1"]
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)

@@ -5,8 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from plain_inside_outside import CFG3G, asked, hidden, read, sentence, token_posterior
 
 from minicosm.training import MaskedSentences
+from minicosm.training.sentences import MaskedBatch
 from minicosm.worlds import LayeredPCFG
 
 # Top-1 accuracy at a rate of 30%, with its standard error, by another implementation in plain NumPy.
@@ -38,3 +40,25 @@ def test_the_exact_accuracy_is_that_of_another_implementation(name):
     mean, error = KNOWN[name]
     own = found.std(ddof=1) / np.sqrt(len(found))
     assert abs(found.mean() - mean) < 3 * np.hypot(error, own)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("below", "count"), [(16, 4), (22, 2)])
+def test_the_law_of_hidden_tokens_is_that_of_plain_inside_outside(below, count):
+    rules, rng = read(CFG3G), np.random.default_rng(below)
+    world = LayeredPCFG.named("cfg3g", below)
+    task, room = MaskedSentences(world, batch=1), world.longest
+    for _ in range(count):
+        tokens = sentence(rules, below, rng)
+        shown, at = hidden(tokens, rng)
+        length = len(tokens)
+        with jax.enable_x64(True):
+            batch = MaskedBatch(
+                jnp.asarray(np.pad(np.maximum(shown, 0), (0, room - length)))[None],
+                jnp.asarray(np.pad(shown >= 0, (0, room - length), constant_values=True))[None],
+                (jnp.arange(room) < length)[None], jnp.asarray(at)[None], jnp.asarray(tokens[at])[None],
+                jnp.ones((1, len(at))),
+            )  # fmt: skip
+            found = np.asarray(task.bayes(batch))
+        wanted = asked(token_posterior(rules, below, shown), shown, at)
+        np.testing.assert_allclose(found, wanted, atol=1e-10)

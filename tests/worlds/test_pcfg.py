@@ -9,6 +9,7 @@ import pytest
 
 from minicosm.worlds import LayeredPCFG
 from minicosm.worlds.pcfg.grammar import quantiles
+from minicosm.worlds.pcfg.words import word_rules
 
 # Two layers above three terminals; 8 and 9 overlap, so that sentences have several derivations.
 RULES = {
@@ -254,3 +255,40 @@ def test_nltk_finds_the_same_probabilities():
 def test_bad_input_meets_a_sentence(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("count", [50, 77, 200])
+def test_grammars_with_many_words_use_all_of_them(count):
+    world = LayeredPCFG.named(f"words-{count}", 18)
+    assert world.vocab == count and world.height == 5
+    assert [len(world.symbols(h)) for h in (2, 3, 4)] == [count // 10, 3, 3]
+    possible = np.flatnonzero(world.length_law)
+    assert (possible[0], possible[-1]) == (8, 27)  # three layers of two or three children
+    words = np.asarray(world.ngrams(1))
+    assert (words > 0).all()
+    np.testing.assert_allclose(words.sum(), world.length_law @ np.arange(28), rtol=1e-5)
+
+
+def test_words_of_one_phrase_have_the_law_of_its_derivations():
+    """Below the symbol 10 a sentence has two or three parts of speech, each with its own law of words."""
+    rules, chances = word_rules("words-50", 10)
+    world = LayeredPCFG.named("words-50", 10)
+    laws = {s: {kids[0]: p for kids, p in zip(rules[s], chances[s], strict=True)} for s in chances}
+    numbers = {word: i for i, word in enumerate(world.symbols(1))}
+    pairs = [kids for kids in rules[10] if len(kids) == 2]
+    first, second = ([*laws[part]][1] for part in pairs[0])
+    wanted = sum(laws[a].get(first, 0) * laws[b].get(second, 0) for a, b in pairs) / len(rules[10])
+    tokens = np.array([numbers[first], numbers[second]])
+    np.testing.assert_allclose(np.exp(world.log_prob(tokens)), wanted, rtol=1e-5)
+    law = np.zeros(world.vocab)
+    for a, b in pairs:  # the law of the second word given the first, in sentences of two
+        for word, p in laws[b].items():
+            law[numbers[word]] += laws[a].get(first, 0) * p
+    found = world.conditionals(tokens, np.array([True, False]))[1]
+    np.testing.assert_allclose(found, law / law.sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["words-49", "words-201", "words-", "words-x", "words-²"])
+def test_a_grammar_has_between_50_and_200_words(name):
+    with pytest.raises(ValueError, match="from 50 to 200"):
+        LayeredPCFG.named(name)

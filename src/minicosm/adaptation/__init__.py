@@ -7,7 +7,7 @@ short way; losses, starts and rates are what they are made of, for `training.fit
 from .estimators import HeadTuning, PromptTuning, Tuned
 from .heads import AttentionHead, LinearHead, accuracy
 from .logistic import logistic_regression
-from .ngram import reliance, window
+from .ngram import causal_reliance, reliance, window
 from .position_probe import fit_position_probe as fit_position_probe
 from .prompt import Classifier, SoftPrompt
 from .tuning import (
@@ -38,6 +38,7 @@ __all__ = [
     "TuningLoss",
     "accuracy",
     "attention_trainable",
+    "causal_reliance",
     "fresh_attention_head",
     "fresh_linear_head",
     "fresh_prompt",

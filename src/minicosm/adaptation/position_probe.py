@@ -18,7 +18,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from minicosm.models.checks import check_key, check_mask
-from minicosm.worlds.arrays import AnyArray, check_count, check_whole_numbers
+from minicosm.worlds.arrays import AnyArray, check_count, check_size, check_whole_numbers
 
 from .checks import check_real, check_reals
 
@@ -74,6 +74,12 @@ def fit_position_probe(
     check_key("key", key)
     start, data = jax.random.split(key)
     places = check_count("heads", heads), check_count("size", size)
+    drawn, updates = min(check_count("batch", batch), count), check_count("steps", steps)
+    check_size(f"positions of {heads} heads of size {size}", places[0] * length * places[1])
+    check_size(f"weights of {heads} heads for {classes} classes", places[0] * width * most)
+    check_size(f"attention of {heads} heads in {drawn} sentences", places[0] * drawn * length**2)
+    check_size(f"what {heads} heads say in {drawn} sentences", places[0] * drawn * length * most)
+    check_size(f"the keys of {steps} steps", updates, 2**24)
     probe = PositionProbe(
         jax.random.normal(start, (places[0], length, places[1])) / np.sqrt(places[1]),
         jnp.zeros((places[0], width, most)),
@@ -81,8 +87,7 @@ def fit_position_probe(
     )
     pace = check_real("rate", rate, above=0)
     data_set = (jnp.asarray(rows), jnp.asarray(answers), *map(jnp.asarray, masks))
-    drawn = min(check_count("batch", batch), count)
-    return _train(probe, data_set, data, check_count("steps", steps), drawn, pace)
+    return _train(probe, data_set, data, updates, drawn, pace)
 
 
 adam = cache(optax.adam)

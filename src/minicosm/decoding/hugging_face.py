@@ -6,9 +6,10 @@ read there. A pass is made by those rows only that need a law which is not known
 pass of one row takes a good part of the time of one of many, so the others walk on meanwhile.
 """
 
+import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,16 +20,10 @@ from minicosm.worlds.arrays import check_count, check_size, check_whole_numbers
 from minicosm.worlds.memories import check_place, check_step
 
 from .host_calls import call_host
+from .hugging_face_memory import HuggingFaceMemory
 
 KEPT_BYTES = 2**30  # of laws of prefixes
 ENOUGH = 0.7  # of the rows that run need a law: then the model is run
-
-
-class HuggingFaceMemory(NamedTuple):
-    """A string, and the hidden state of a layer after each of its prefixes, if one is kept."""
-
-    tokens: Int[Array, " room"]
-    hidden: Float[Array, "rows E"]
 
 
 class HuggingFaceGenerator:
@@ -63,6 +58,7 @@ class HuggingFaceGenerator:
             raise ValueError(f"start is {start}; it must be one of 0..{config.vocab_size - 1}")
         self._model: Any = model.eval()
         self._torch: Any = torch
+        self._skips_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
         self.layer, self.start = layer, start
         self.vocab = int(config.vocab_size)
         places = getattr(config, "max_position_embeddings", None)
@@ -185,16 +181,13 @@ class HuggingFaceGenerator:
             batch, strings, sizes = self._strings(tokens, n, rows)
             known = batch.known(rows, strings, sizes)
             there = known == sizes
-            waiting = len(rows) - there.sum()
-            if waiting and (self.layer is not None or waiting >= enough * running.sum()):
+            waiting = len(rows) - np.count_nonzero(there)
+            needed = enough * np.count_nonzero(running)
+            if waiting and (self.layer is not None or waiting >= needed):
                 batch.read(rows, strings, sizes, known)
                 there[:] = True
-            whole = laws.reshape(-1, self.vocab)
-            has_law = np.zeros(len(whole), bool)
-            has_law[rows] = there
-            whole[~has_law] = -np.log(self.vocab)
-            whole[has_law] = batch.laws_after(rows[there], sizes[there])
-            ready[...] = ~asked | has_law.reshape(n.shape)  # who asks for nothing waits for nothing
+            batch.write_laws(laws.reshape(-1, self.vocab), rows[there], sizes[there])
+            ready.reshape(-1)[rows] = there  # who asks for nothing waits for nothing
 
     def _last_states(
         self,
@@ -250,12 +243,14 @@ class _Batch:
 
     def __init__(self, generator: HuggingFaceGenerator, count: int, places: int) -> None:
         self._generator = generator
-        self.tokens = np.zeros((count, places), np.int64)
+        self.tokens = np.zeros((count, places), np.int32)
         self.sizes = np.zeros(count, np.int64)
         """How many tokens of a row have been read."""
         kept = min(places + 1, max(1, KEPT_BYTES // (4 * generator.vocab * count)))
-        self._laws = np.empty((count, kept, generator.vocab), np.float32)
-        """The law after the first n tokens is at n modulo `kept`."""
+        self._laws = np.empty((count * kept + 1, generator.vocab), np.float32)
+        """The law of row i after its first n tokens is at i * kept + n modulo `kept`; a uniform law is the
+        last."""
+        self._laws[-1] = -np.log(generator.vocab)
         self._after = np.zeros((count, kept), np.int64)
         """After how many tokens these laws are; 0 where there is none."""
         self.states = np.zeros((count, places, generator.width), np.float32)
@@ -267,15 +262,30 @@ class _Batch:
     def some(self, rows: Int[np.ndarray, " fewer"]) -> "_Batch":
         """What has been read of some of the rows."""
         fewer = _Batch(self._generator, len(rows), self.tokens.shape[1])
-        for name in ("tokens", "sizes", "_laws", "_after", "states"):
+        for name in ("tokens", "sizes", "_after", "states"):
             setattr(fewer, name, getattr(self, name)[rows])
+        by_row = np.arange(self._after.size).reshape(self._after.shape)
+        fewer._laws = self._laws[np.append(by_row[rows], len(self._laws) - 1)]
         fewer._cache = self._cache.some(rows)
         return fewer
 
-    def laws_after(
+    def _at(
         self, rows: Int[np.ndarray, " k"], sizes: Int[np.ndarray, " k"]
-    ) -> Float[np.ndarray, "k V"]:
-        return self._laws[rows, sizes % self._laws.shape[1]]
+    ) -> Int[np.ndarray, " k"]:
+        """Where the laws of these rows after so many tokens are kept."""
+        kept = self._after.shape[1]
+        return rows * kept + sizes % kept
+
+    def write_laws(
+        self,
+        laws: Float[np.ndarray, "count V"],
+        rows: Int[np.ndarray, " k"],
+        sizes: Int[np.ndarray, " k"],
+    ) -> None:
+        """Write the laws of some rows after so many tokens, and a uniform one for each of the others."""
+        at = np.full(len(laws), len(self._laws) - 1)
+        at[rows] = self._at(rows, sizes)
+        np.take(self._laws, at, axis=0, out=laws, mode="clip")  # without "clip" it makes a copy
 
     def known(
         self,
@@ -284,16 +294,16 @@ class _Batch:
         sizes: Int[np.ndarray, " k"],
     ) -> Int[np.ndarray, " k"]:
         """How many tokens of the strings need not be read again: all, if the law after them is known."""
-        if (sizes == 0).any():
+        if not sizes.all():
             raise ValueError(
                 "a string is empty; give prompts of at least one token, or a start token"
             )
         wide = strings.shape[1]
-        most = np.minimum(self.sizes[rows], sizes)
-        other = (self.tokens[rows, :wide] != strings) | (np.arange(wide) >= most[:, None])
+        other = self.tokens[rows][:, :wide] != strings
         same = np.where(other.any(1), other.argmax(1), wide)
+        same = np.minimum(same, np.minimum(self.sizes[rows], sizes))
         # Of a law that was forgotten the last token is read again.
-        there = self._after[rows, sizes % self._after.shape[1]] == sizes
+        there = self._after.reshape(-1)[self._at(rows, sizes)] == sizes
         return np.where(there, same, np.minimum(same, sizes - 1))
 
     def read(
@@ -318,23 +328,29 @@ class _Batch:
         """Read the tokens from `before` to `sizes` of each string: one, or of all rows from one place on."""
         generator, torch = self._generator, self._generator._torch
         wide, longest = int((sizes - before).max()), int(sizes.max())
+        each = np.arange(len(rows))
         at = before[:, None] + np.arange(wide)
         mask = np.arange(longest) < sizes[:, None]  # what stands after a string is hidden
 
         def there(array: np.ndarray) -> Any:
             return torch.from_numpy(array).to(self._device)
 
+        last, only = sizes - before - 1, {}
+        if wide > 1 and generator._skips_logits:  # those of most places are of no use
+            places, last = np.unique(last, return_inverse=True)
+            only["logits_to_keep"] = there(places)
         with torch.inference_mode():
             self._cache.turn_to(there(rows), there(at))
             answer = generator._model(
-                input_ids=there(np.take_along_axis(strings, at, 1).astype(np.int64)),
+                input_ids=there(strings[each[:, None], at].astype(np.int64)),
                 attention_mask=there(mask.astype(np.int64)),
                 position_ids=there(at),
                 past_key_values=self._cache,
                 use_cache=True,
                 output_hidden_states=generator.layer is not None,
+                **only,
             )
-            logits = answer.logits[np.arange(len(rows)), sizes - before - 1].float()
+            logits = answer.logits[there(each), there(last)].float()
             laws = torch.log_softmax(logits, -1).cpu().numpy()
             if generator.layer is not None:
                 hidden = answer.hidden_states[generator.layer].float().cpu().numpy()
@@ -343,5 +359,5 @@ class _Batch:
         self.tokens[rows, : strings.shape[1]], self.sizes[rows] = strings, sizes
         after = self._after[rows]
         self._after[rows] = np.where(after > before[:, None], 0, after)
-        ring = self._after.shape[1]
-        self._after[rows, sizes % ring], self._laws[rows, sizes % ring] = sizes, laws
+        kept = self._at(rows, sizes)
+        self._after.reshape(-1)[kept], self._laws[kept] = sizes, laws

@@ -30,7 +30,8 @@ class SharedCache(Cache):
 
     def turn_to(self, rows: torch.Tensor, at: torch.Tensor) -> None:
         """The next tokens are those of these rows, at the places `at`, of shape (rows, new)."""
-        self.rows, self.at = rows, at
+        self.rows = rows
+        self.new = (rows[:, None] * self.places + at).flatten()
         self.longest = int(at.max()) + 1
         self.past = self.longest - at.shape[1]
 
@@ -54,7 +55,7 @@ class _Layer(DynamicLayer):
             )
             self.is_initialized: bool = True
         for kept, new in ((self.keys, key_states), (self.values, value_states)):
-            kept[cache.rows[:, None], cache.at] = new.transpose(1, 2)
+            kept.flatten(0, 1).index_copy_(0, cache.new, new.transpose(1, 2).flatten(0, 1))
         keys, values = (kept[:, : cache.longest] for kept in (self.keys, self.values))
         if len(cache.rows) < cache.count:  # else all of them, in order
             keys, values = (kept.index_select(0, cache.rows) for kept in (keys, values))

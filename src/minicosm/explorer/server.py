@@ -65,11 +65,16 @@ def serve(
     say(f"The explorer: {address} (Ctrl-C ends it)")
     warming.start()
     if open_browser:
-        threading.Timer(0.1, webbrowser.open, [address]).start()
+        threading.Timer(0.1, _open, [address, say]).start()
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(settings).run(sockets=[bound])
     sys.stdout.flush()
     os._exit(0)  # pages that are open have threads of marimo's, for which Python would wait
+
+
+def _open(address: str, say: Callable[[str], Any]) -> None:
+    if not webbrowser.open(address):
+        say(f"No browser was found; open {address} in one.")
 
 
 def _warm() -> None:

@@ -12,16 +12,16 @@ and plain arrays, nothing is unpickled.
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import platform
+import shutil
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from minicosm.lab.claims import Claim, LabError, ProfileName, Results, Study, TrialResult
 from minicosm.lab.encoding import decode, encode
@@ -30,8 +30,8 @@ from minicosm.lab.files import read_arrays, write_arrays
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.reads import Path as Read
 from minicosm.lab.reads import watched
-from minicosm.lab.run import Checked, recalled
-from minicosm.lab.store import Store, commit
+from minicosm.lab.run import Checked, judge, recalled
+from minicosm.lab.store import Store, address, commit
 
 FOLDER = Path(__file__).parents[1] / "reference"
 VERDICTS, TRIALS = "verdicts.json", "trials.json.gz"
@@ -71,14 +71,14 @@ class Reference:
         kept = self._json(checked.study.name, TRIALS)
         arrays = self._arrays(checked.study.name)
         found = {}
-        for name, address in checked.trials.items():
-            trial = kept.get(address)
+        for name, key in checked.trials.items():
+            trial = kept.get(key)
             config = trials[name].config
             if trial is None or trial["config"] != encode(config):
                 return None
             found[name] = TrialResult(
                 decode(trial["numbers"]),
-                {array: arrays[f"{address}/{array}"] for array in trial["arrays"]},
+                {array: arrays[f"{key}/{array}"] for array in trial["arrays"]},
                 config,
             )
         return found
@@ -123,20 +123,30 @@ class Reference:
         return self._read[path]
 
 
+class Size(NamedTuple):
+    """The bytes of a study's reference results; how many claims were kept from the store, and how many
+    were judged and drawn again from what was kept of them before."""
+
+    bytes: int
+    stored: int
+    again: int
+
+
 def keep(
     selection: Sequence[tuple[Study, Claim]],
     profile: ProfileName,
     store: Store,
     folder: Path | str = FOLDER,
-) -> dict[str, int]:
-    """Make the stored verdicts of these claims their reference results; bytes by study.
+) -> dict[str, Size]:
+    """Make what the store has of these claims their reference results.
 
-    What stands there of other claims of the studies stays: every claim has the commit, date and seed of
-    its own run. A claim without a verdict, with options of
-    its own, or whose check says something else of what is kept than it said of the whole, is refused.
+    Claims are judged and drawn by the present code, on the stored trials; where the store has no verdict, on
+    what was kept of them before. What stands there of other claims of the studies stays: every claim has the
+    commit, date and seed of its own run. A claim without any results, with options of its own, or whose check
+    says something else of what is kept than of the whole, is refused, and nothing is changed.
     """
     reference = Reference(folder)
-    code, machine, sizes = Fingerprints(), _machine(), {}
+    code, sizes = Fingerprints(), {}
     for study in dict.fromkeys(study for study, _ in selection):
         chosen = [claim for each, claim in selection if each is study]
         known = {claim.id for claim in study.claims}
@@ -154,15 +164,21 @@ def keep(
         }
         reads = _Reads()
         whole: dict[str, TrialResult] = {}
+        again = 0
         for claim in chosen:
-            record, svg = _verdict(store, claim, profile)
-            where = {"commit": _commit(record, code.of_claim(claim)), "machine": machine}
-            verdicts[claim.id] = {**record, "reference": where}
-            if svg is not None:
-                figures[_figure_name(claim)] = svg
-            results = _results(store, claim, profile)
+            if stored := _stored(store, claim, profile):
+                record, results = stored
+                where = {"commit": _commit(record, code.of_claim(claim)), "machine": _machine()}
+                record = {**record, "reference": where}
+            else:
+                record, results = _kept(reference, study, claim, profile)
+                again += 1
+            verdicts[claim.id], svg = _judged(study, claim, record, results, code)
+            figures |= {_figure_name(claim): svg} if svg is not None else {}
             reads.watch(claim, results, record["trials"])
-            whole |= {record["trials"][name]: result for name, result in results.items()}
+            for name, result in results.items():
+                if stored or record["trials"][name] not in whole:
+                    whole[record["trials"][name]] = result
         for claim in study.claims:  # others, which read the same trials
             before = None if claim in chosen else reference.recall(study, claim)
             if before is not None and whole.keys() & set(before.trials.values()):
@@ -170,25 +186,29 @@ def keep(
                 if kept is not None:
                     reads.watch(claim, kept, before.trials)
         arrays = {name: array for name, array in arrays.items() if name.split("/")[0] not in whole}
-        for address, result in whole.items():
-            stored = store.record(address)
-            numbers, found = _pruned(result, reads.all[address])
+        for key, result in whole.items():
+            facts = store.record(key) if store.load(key) is not None else trials[key]
+            numbers, found = _pruned(result, reads.all[key])
             for name in found:
-                if ("arrays", name) not in reads.decisive[address]:
+                if ("arrays", name) not in reads.decisive[key]:
                     found[name] = _rounded(found[name])
-            trials[address] = {
-                "function": stored["function"],
-                "config": stored["config"],
-                "seconds": stored["seconds"],
+            trials[key] = {
+                **{fact: facts[fact] for fact in ("function", "config", "seconds")},
                 "numbers": encode(numbers),
                 "arrays": sorted(found),
             }
-            arrays |= {f"{address}/{name}": array for name, array in found.items()}
-        used = {address for record in verdicts.values() for address in record["trials"].values()}
-        trials = {address: trial for address, trial in trials.items() if address in used}
+            arrays |= {f"{key}/{name}": array for name, array in found.items()}
+        used = {key for record in verdicts.values() for key in record["trials"].values()}
+        trials = {key: trial for key, trial in trials.items() if key in used}
         arrays = {name: array for name, array in arrays.items() if name.split("/")[0] in used}
-        sizes[study.name] = _write(Path(folder) / study.name, verdicts, trials, arrays, figures)
-        _verify(Reference(folder), study, chosen)
+        new = Path(folder) / f".new-{study.name}"
+        try:
+            _write(new / study.name, verdicts, trials, arrays, figures)
+            _verify(Reference(new), study, chosen)
+            size = _install(new / study.name, Path(folder) / study.name)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+        sizes[study.name] = Size(size, len(chosen) - again, again)
     return sizes
 
 
@@ -196,30 +216,60 @@ def _figure_name(claim: Claim) -> str:
     return claim.id.partition("/")[2].replace("/", "__") + ".svg"
 
 
-def _verdict(store: Store, claim: Claim, profile: ProfileName) -> tuple[dict[str, Any], str | None]:
+def _stored(
+    store: Store, claim: Claim, profile: ProfileName
+) -> tuple[dict[str, Any], Results] | None:
+    """The stored verdict of a claim and the results of its trials."""
     found = store.load_verdict(profile, claim.id)
     if found is None or found[0].get("verdict") is None:
-        raise LabError(
-            f"{claim.id} has no verdict at profile {profile}; run "
-            f"minicosm check {claim.id} --profile {profile} first."
-        )
-    record, svg = found
+        return None
+    record = {**found[0], "profile": profile}
     if record.get("options"):
         raise LabError(f"{claim.id} was checked with --set; check it without, then keep it.")
-    return {**record, "profile": profile}, svg
-
-
-def _results(store: Store, claim: Claim, profile: ProfileName) -> dict[str, TrialResult]:
-    """The stored results of a claim's trials."""
-    record, _ = _verdict(store, claim, profile)
     trials = claim.trials(profile, record["seed"])
     results = {}
-    for name, address in record["trials"].items():
-        kept = store.load(address)
+    for name, key in record["trials"].items():
+        kept = store.load(key)
         if kept is None or name not in trials:
             raise LabError(f"a trial of {claim.id} is not in the store; check it again.")
         results[name] = replace(kept.result, config=trials[name].config)
-    return results
+    return record, results
+
+
+def _kept(
+    reference: Reference, study: Study, claim: Claim, profile: ProfileName
+) -> tuple[dict[str, Any], Results]:
+    """The same of what was kept before."""
+    before = reference.recall(study, claim)
+    results = reference.results(before) if before is not None else None
+    if before is None or results is None:
+        state = (
+            f"has no verdict at profile {profile}"
+            if before is None
+            else "has trials that are configured otherwise by now"
+        )
+        raise LabError(
+            f"{claim.id} {state}; run minicosm check {claim.id} --profile {profile} first."
+        )
+    return dict(reference._json(study.name, VERDICTS)[claim.id]), results
+
+
+def _judged(
+    study: Study, claim: Claim, record: dict[str, Any], results: Results, code: Fingerprints
+) -> tuple[dict[str, Any], str | None]:
+    """The record and the figure as the present code makes them of the results: since these were computed
+    a check may have changed, or the name of a number. If it would run the same trials, it is its own."""
+    try:
+        outcome, svg = judge(claim, results)
+    except LabError as error:
+        raise LabError(f"{claim.id} cannot be kept; {error}") from error
+    base = recalled(study, claim, record["profile"], record, None)
+    trials = claim.trials(record["profile"], record["seed"])
+    if base.trials == {n: address(study.name, code.of_trial(t), t) for n, t in trials.items()}:
+        base = replace(base, code_version=code.of_claim(claim))
+    base = replace(base, outcome=outcome)
+    extra = {"audit": record["audit"]} if "audit" in record else {}
+    return {**base.record(), **extra, "reference": record["reference"]}, svg
 
 
 class _Reads:
@@ -239,8 +289,8 @@ class _Reads:
         self._add(self.all, read, addresses)
 
     def _add(self, to: dict[str, set[Read]], read: set[Read], addresses: Mapping[str, str]) -> None:
-        for name, address in addresses.items():
-            to.setdefault(address, set()).update(path[1:] for path in read if path[0] == name)
+        for name, key in addresses.items():
+            to.setdefault(key, set()).update(path[1:] for path in read if path[0] == name)
 
 
 def _pruned(result: TrialResult, paths: Iterable[Read]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -286,7 +336,10 @@ def _verify(reference: Reference, study: Study, claims: Sequence[Claim]) -> None
             raise LabError(f"the trials of {claim.id} are configured otherwise by now; check it.")
         again = claim.check(results)
         if encode(again.numbers) != encode(checked.outcome.numbers):
-            raise LabError(f"{claim.id} says something else of what is kept; check it again.")
+            raise LabError(
+                f"{claim.id} says something else of what is kept than of the whole: its check counts "
+                "entries that it does not read."
+            )
 
 
 def _write(
@@ -295,31 +348,31 @@ def _write(
     trials: Mapping[str, Any],
     arrays: Mapping[str, Any],
     figures: Mapping[str, str],
-) -> int:
+) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(encode(verdicts), indent=0, allow_nan=False)
-        _replace(folder / VERDICTS, (text + "\n").encode())
+        (folder / VERDICTS).write_bytes((text + "\n").encode())
         text = json.dumps(trials, sort_keys=True, allow_nan=False)
-        _replace(folder / TRIALS, gzip.compress(text.encode(), mtime=0))
-        new = folder / ".new-arrays.npz"
-        write_arrays(new, dict(sorted(arrays.items())), zipfile.ZIP_DEFLATED)
-        os.replace(new, folder / "arrays.npz")
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        (folder / TRIALS).write_bytes(gzip.compress(text.encode(), mtime=0))
+        write_arrays(folder / "arrays.npz", dict(sorted(arrays.items())), zipfile.ZIP_DEFLATED)
+        with zipfile.ZipFile(folder / "figures.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(figures):  # dated 1980, so that the same figures are the same bytes
                 svg = compact(figures[name])
                 archive.writestr(zipfile.ZipInfo(name), svg, zipfile.ZIP_DEFLATED, 9)
-        _replace(folder / "figures.zip", packed.getvalue())
+    except OSError as error:
+        raise LabError(f"cannot write {folder}: {error.strerror or error}.") from error
+
+
+def _install(new: Path, folder: Path) -> int:
+    """Put the files in place; their bytes."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted(new.iterdir()):
+            os.replace(path, folder / path.name)
     except OSError as error:
         raise LabError(f"cannot write {folder}: {error.strerror or error}.") from error
     return sum(path.stat().st_size for path in folder.iterdir())
-
-
-def _replace(path: Path, data: bytes) -> None:
-    new = path.with_name(f".new-{path.name}")
-    new.write_bytes(data)
-    os.replace(new, path)
 
 
 def _commit(record: Mapping[str, Any], code_version: str) -> str:

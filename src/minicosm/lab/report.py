@@ -32,7 +32,7 @@ from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import interval, number, seconds
 from minicosm.lab.mathematics import html, inline, plain
 from minicosm.lab.reference import Reference
-from minicosm.lab.run import Checked, recall
+from minicosm.lab.run import Checked, preferred, recall
 from minicosm.lab.statement_map import Box, draw
 from minicosm.lab.store import Store, versions
 
@@ -83,9 +83,12 @@ class Entry:
             self.last is not None and self.last.outcome is not None and not self.last.as_registered
         )
 
-    def figure(self, prefix: str = "") -> str:
-        """Its figure, named for who does not see it; with ids of its own, as a page may show it twice."""
+    def figure(self, prefix: str = "", again: bool = False) -> str:
+        """Its figure, named for who does not see it. With a prefix its ids are its own; with `again` it is
+        a reference to the one that the page has already, which saves a third of the page."""
         svg = (self.last and self.last.svg) or ""
+        if again and (whole := re.search(r'<g id="([^"]*figure_1)"', svg)):
+            svg = f'{svg[: svg.index(">") + 1]}<use href="#{whole[1]}"/></svg>'
         svg = svg.replace(
             'role="img"', f'role="img" aria-label="{escape(plain(self.claim.title))}"', 1
         )
@@ -126,6 +129,16 @@ class Chapter:
         return drawn[0] if drawn else None
 
     @property
+    def drawn(self) -> dict[str, Entry]:
+        """For every finding with a figure the first one that has the same: it is shown there."""
+        first: dict[str, Entry] = {}
+        return {
+            entry.claim.id: first.setdefault(_picture(entry.last.svg), entry)
+            for entry in self.findings
+            if entry.last and entry.last.svg
+        }
+
+    @property
     def kinds(self) -> list[str]:
         return list(dict.fromkeys(entry.claim.kind for entry in self.entries))
 
@@ -139,9 +152,25 @@ class Chapter:
     @property
     def map(self) -> str:
         boxes = [
-            Box(e.claim.id, plain(e.claim.title), f"#{e.anchor}", e.state) for e in self.entries
+            Box(e.claim.id, plain(e.claim.title), f"#{e.anchor}", e.state, STATES[e.state])
+            for e in self.entries
         ]
         return draw(boxes, {e.claim.id: e.claim.uses for e in self.entries if e.claim.uses})
+
+
+def _picture(svg: str) -> str:
+    """The figure with ids numbered, so that equal ones are equal."""
+    ids: dict[str, int] = {}
+    return re.sub(
+        r'(\bid="|href="#|url\(#)([^")]+)',
+        lambda found: f"{found[1]}{ids.setdefault(found[2], len(ids))}",
+        svg,
+    )
+
+
+def _opening(text: str) -> str:
+    """The first two sentences."""
+    return " ".join(re.split(r"(?<=[.?]) (?=[A-Z])", text)[:2])
 
 
 def anchor(claim_id: str) -> str:
@@ -261,6 +290,7 @@ def _templates() -> Any:
     environment.filters |= {
         "prose": html,
         "line": inline,
+        "opening": _opening,
         "plain": plain,
         "number": number,
         "interval": interval,
@@ -299,7 +329,7 @@ def _entries(
             serves.setdefault(below, []).append(claim.id)
     entries = []
     for claim in study.claims:
-        last = recall(store, study, claim, profile) or reference.recall(study, claim)
+        last = preferred(recall(store, study, claim, profile), reference.recall(study, claim))
         where = (last.profile, last.seed, last.options) if last else (profile, 0, {})
         stale = last is not None and last.code_version != code.of_claim(claim)
         page = "" if single else f"{study.name}.html"

@@ -24,6 +24,7 @@ from minicosm.lab.claims import (
     LabError,
     Outcome,
     ProfileName,
+    Results,
     Study,
     Table,
     Trial,
@@ -118,6 +119,18 @@ def recall(store: Store, study: Study, claim: Claim, profile: ProfileName) -> Ch
     except (KeyError, TypeError, ValueError):
         store.warn(f"the verdict of {claim.id} is from another version of the lab; check it again.")
         return None
+
+
+def preferred(own: Checked | None, kept: Checked | None) -> Checked | None:
+    """Of one's own verdict and a reference result the one to show: one's own, unless it is undecided at a
+    smaller size at which the reference result was decided."""
+    if own is None:
+        return kept
+    smaller = kept is not None and PROFILES.index(own.profile) < PROFILES.index(kept.profile)
+    undecided = own.outcome is not None and own.outcome.verdict == "undecided"
+    if kept is not None and smaller and undecided and not own.options:
+        return kept if kept.outcome and kept.outcome.verdict != "undecided" else own
+    return own
 
 
 def _check_selection(selection: Any) -> None:
@@ -299,27 +312,39 @@ def _judge(
     claim = base.claim
     results = {n: replace(kept[key].result, config=t.config) for n, (key, t) in planned.items()}
     start = time.perf_counter()
+    before = _drawn_before(base, plan, store)
+    try:
+        outcome, svg = judge(claim, results, before)
+    except JudgingError as error:
+        return replace(base, error=error.failure, trials=plan)
+    took = time.perf_counter() - start + sum(kept[key].seconds for key in set(plan.values()))
+    return replace(base, outcome=outcome, seconds=took, trials=plan, svg=svg)
+
+
+class JudgingError(LabError):
+    """A check or a figure raised; `failure` has its sentence and its trace."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.sentence)
+        self.failure = failure
+
+
+def judge(claim: Claim, results: Results, svg: str | None = None) -> tuple[Outcome, str | None]:
+    """What the check of a claim says of results, and its figure, which is drawn unless it is given."""
+    part = "its check"
     try:
         outcome = claim.check(results)
         if not isinstance(outcome, Outcome):
             raise TypeError(f"it returned a {type(outcome).__name__}, not an Outcome")
-        numbers = decode(encode(outcome.numbers, "numbers"))
+        outcome = replace(outcome, numbers=decode(encode(outcome.numbers, "numbers")))
         encode(outcome.tables, "tables")
-    except Exception as error:
-        failure = Failure.of(error)
-        failure = Failure(f"its check: {failure.sentence}", failure.trace)
-        return replace(base, error=failure, trials=plan)
-    svg = _drawn_before(base, plan, store)
-    if claim.figure is not None and svg is None:
-        from minicosm.lab.figures import house_style, to_svg
+        if claim.figure is not None and svg is None:
+            from minicosm.lab.figures import house_style, to_svg
 
-        try:
+            part = "its figure"
             with house_style():
                 svg = to_svg(claim.figure(results), name=claim.id)
-        except Exception as error:
-            failure = Failure.of(error)
-            failure = Failure(f"its figure: {failure.sentence}", failure.trace)
-            return replace(base, error=failure, trials=plan)
-    took = time.perf_counter() - start + sum(kept[key].seconds for key in set(plan.values()))
-    outcome = replace(outcome, numbers=numbers)
-    return replace(base, outcome=outcome, seconds=took, trials=plan, svg=svg)
+    except Exception as error:
+        failure = Failure.of(error)
+        raise JudgingError(Failure(f"{part}: {failure.sentence}", failure.trace)) from error
+    return outcome, svg

@@ -22,12 +22,14 @@ Node = str | tuple[str, int]
 
 
 class Box(NamedTuple):
-    """A statement: its id, what is written in its box, where it links to, its verdict."""
+    """A statement: its id, what is written in its box, where it links to, its verdict and what that is
+    called."""
 
     id: str
     title: str
     address: str
     state: str
+    name: str
 
 
 def ranks(uses: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -227,7 +229,7 @@ def _box(box: Box, x: float, middle: float) -> str:
         for i, line in enumerate(lines)
     )
     return (
-        f'<a href="{escape(box.address)}"><title>{escape(box.title)}: {escape(box.state)}</title>'
+        f'<a href="{escape(box.address)}"><title>{escape(box.title)}: {escape(box.name)}</title>'
         f'<rect class="{escape(box.state)}" x="{x}" y="{middle - HEIGHT / 2:.1f}" width="{WIDTH}" '
         f'height="{HEIGHT}" rx="6"/><text>{text}</text></a>'
     )

@@ -56,12 +56,15 @@ def next_tokens(low=1.0, high=3.0, loss=0.2, top=0.9):
         numbers[str(height)] = {
             "floor": 1.0, "bayes": 0.05, "ceiling": 0.95, "error": 0.01, "loss": [loss] * config.teachers,
             "teacher_accuracy": [top] * config.teachers,
+            "exact_robust": [0.1] * 4, "exact_close": [0.2] * 4,
             "accuracy": {"labels": (base - 0.02).tolist(), "one-shot": base.tolist(),
                          "progressive": (base + (gain + jitter * height) / 100).tolist()},
         }  # fmt: skip
     steps = np.arange(200, config.teacher_steps + 1, 200)
     many = (len(steps), config.teachers * len(config.heights))
     arrays = {"steps": steps, "losses": np.full(many, 0.4), "top": np.full(many, 0.8)}
+    arrays |= {name: np.full((*many, 4), 0.3) for name in ("robust", "close")}
+    arrays["grams"] = np.array([3, 4, 5, 9])
     return {"next tokens": TrialResult(numbers, arrays, config)}
 
 

@@ -49,9 +49,9 @@ def test_spikes_fail_where_nothing_stands_out_and_where_it_stays():
     ("name", "changed"),
     [
         ("tree-progressive", {"solved": {"labels": 1, "progressive": 0}}),
-        ("blocks-in-order", {"root": [250_000.0 + i for i in range(8)]}),
+        ("blocks-in-order", {"root": [250_000.0 + i for i in range(16)]}),
         ("two-checkpoints", {"solved": {"two": 0, "root": 1}}),
-        ("no-single-checkpoint", {"solved": {"child": np.arange(8) == 3}}),
+        ("no-single-checkpoint", {"solved": {"child": np.arange(16) == 3}}),
     ],
 )
 def test_a_claim_about_trees_fails_on_its_contrary(name, changed):
@@ -60,8 +60,8 @@ def test_a_claim_about_trees_fails_on_its_contrary(name, changed):
 
 @pytest.mark.parametrize("name", [*PARITY, *TREE])
 def test_a_claim_waits_where_teachers_have_not_learned(name):
-    few = [1.0, 0.99, 0.98] + [0.6] * 9
-    results = parity(teacher=few) if name in PARITY else hierarchy(teacher=few[:8])
+    few = [1.0, 0.99, 0.98] + [0.6] * 13
+    results = parity(teacher=few[:12]) if name in PARITY else hierarchy(teacher=few)
     outcome = CLAIMS[name].check(results)
     assert outcome.verdict == "undecided" and "Fewer than four teachers" in outcome.remark
     assert CLAIMS[name].figure(results) is not None

@@ -42,7 +42,11 @@ def errors(ax: Any, values: np.ndarray, condition: Any, tolerance: float) -> Non
     """Errors of all worlds on a log scale (an error of zero is drawn at 1e-18)."""
     shown = np.maximum(values, 1e-18)
     if condition is not None:
-        ax.loglog(np.array(condition, float), shown, ".", ms=4, alpha=0.7, color=PALETTE[1])
+        found = np.array(condition, float)
+        ax.loglog(found, shown, ".", ms=4, alpha=0.7, color=PALETTE[1])
+        if found.size and found.max() < 100 * found.min():  # else the labels of ticks run together
+            middle = np.sqrt(found.min() * found.max())
+            ax.set_xlim(middle / 12, 12 * middle)
         ax.set_xlabel("condition number of what is inverted")
     else:
         ax.semilogy(np.sort(shown), ".", ms=4, color=PALETTE[1])

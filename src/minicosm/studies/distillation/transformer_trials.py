@@ -19,7 +19,7 @@ class Attention:
     teacher_heads: int = 4
     student_heads: int = 1
     """Heads of 8 dimensions each."""
-    seeds: int = 8
+    seeds: int = 24
     teacher_steps: int = 2000
     steps: int = 3000
     """Of students."""
@@ -60,7 +60,7 @@ class NextTokens:
     """GPT-like teachers and students of a grammar, trained on the tokens that end a node of some height."""
 
     seed: int
-    grammar: str = "cfg3b"
+    grammar: str = "cfg3f"
     below: int = 15
     """The symbol that is the root."""
     heights: tuple[int, ...] = (2, 4)
@@ -136,7 +136,7 @@ def attention(config: Attention) -> dict[str, Trial]:
            "teachers": 2, "pairs": 2, "teacher_steps": 8, "steps": 4, "checkpoints": 4, "batch": 4,
            "tests": 64},
     laptop={},
-    paper={"grammar": "cfg3f", "below": 22, "heights": (2, 3, 4), "layers": 4, "teacher_heads": 32,
+    paper={"below": 22, "heights": (2, 3, 4), "layers": 4, "teacher_heads": 32,
            "student_heads": 8, "teacher_steps": 8000, "steps": 2000, "batch": 512,
            "teacher_rate": 2.5e-3},
 )  # fmt: skip

@@ -140,7 +140,7 @@ class Hierarchy:
     depth: int = 2
     teacher: int = 512
     student: int = 30
-    seeds: int = 8
+    seeds: int = 16
     teacher_steps: int = 300_000
     steps: int = 400_000
     chunk: int = 5_000

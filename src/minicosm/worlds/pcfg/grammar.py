@@ -276,15 +276,20 @@ def named_rules(name: str, below: int = 22) -> dict[int, list[list[int]]]:
         first, *others = rest.split("|")
         rules[symbol][-1].append(int(first))
         rules[symbol] += [[int(other)] for other in others]
+    return reached(rules, below)
+
+
+def reached(rules: dict[int, list[list[int]]], below: int) -> dict[int, list[list[int]]]:
+    """The rules of those symbols that can be reached from one."""
     if isinstance(below, bool) or not isinstance(below, int | np.integer) or below not in rules:
-        raise ValueError(f"below is {short(below)}; it must be a symbol in 7..22")
-    reached, todo = set(), [below]
+        raise ValueError(f"below is {short(below)}; it must be a symbol in {min(rules)}..22")
+    found, todo = set(), [int(below)]
     while todo:
         symbol = todo.pop()
-        if symbol in rules and symbol not in reached:
-            reached.add(symbol)
+        if symbol in rules and symbol not in found:
+            found.add(symbol)
             todo += [child for children in rules[symbol] for child in children]
-    return {symbol: rules[symbol] for symbol in sorted(reached)}
+    return {symbol: rules[symbol] for symbol in sorted(found)}
 
 
 def quantiles(law: Float[np.ndarray, " n"], levels: Sequence[float]) -> Int[np.ndarray, " q"]:

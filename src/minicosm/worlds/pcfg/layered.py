@@ -29,6 +29,7 @@ from ..text import numbers_text
 from . import charts
 from .derivations import derive
 from .grammar import Grammar, layered, named_rules
+from .words import is_word_grammar, word_rules
 
 
 class PCFGSample(NamedTuple):
@@ -81,7 +82,10 @@ class LayeredPCFG(eqx.Module):
     def named(cls, name: str, below: int = 22) -> "LayeredPCFG":
         """A grammar of the source, "cfg3b", "cfg3i", "cfg3h", "cfg3g" or "cfg3f", or what is below one of its
         symbols (15: sentences of 18 to 27 tokens). "cfg3b_released" lacks a rule, as the authors' code
-        does."""
+        does. "words-50" to "words-200" have so many words (`pcfg/words.py`)."""
+        if is_word_grammar(name):
+            rules, probabilities = word_rules(name, below)
+            return cls(rules, below, probabilities)
         return cls(named_rules(name, below), below)
 
     # -- sizes and lengths ---------------------------------------------------------------------------
@@ -220,11 +224,17 @@ class LayeredPCFG(eqx.Module):
         impossible one."""
         return self._prefixes(tokens)[1][1:]
 
-    def boundary_laws(self, tokens: Int[AnyArray, " T"], height: int) -> Float[Array, "T V"]:
+    def boundary_laws(
+        self,
+        tokens: Int[AnyArray, " T"],
+        height: int,
+        observed: Bool[AnyArray, " T"] | None = None,
+    ) -> Float[Array, "T V"]:
         """`[i, x] = P[X_i = x | X_{1:i-1} = tokens_{1:i-1}, a node of this height ends with token i]`; zero
-        where that is impossible."""
+        where that is impossible. Of height 1 every token is a node. Earlier tokens that are not
+        `observed` are unknown."""
         self._check_height(height)
-        rows, _ = self._evidence(tokens, None)
+        rows, _ = self._evidence(tokens, observed)
         count = len(tokens)
         if known(rows):
             rows = jnp.pad(rows, ((0, padded_length(count) - count), (0, 0)))

@@ -44,7 +44,7 @@ def ratio_figure(results: Results) -> "Figure":
         gap, ratio = (where(found, column, contrast=name) for column in ("gap", "ratio"))
         ax.loglog(gap, ratio, marker=mark, color=colour, label=label)
     ax.set_xlabel(r"gap $\eta$")
-    ax.set_ylabel(r"$E|p - p_*| \, \eta^{1/2} / \sqrt{\mathrm{excess}}$")
+    ax.set_ylabel(r"$E|p - p_*| \, (\eta / \mathrm{excess})^{1/2}$")
     ticks = [0.3, 0.5, 1, 2, 5]
     ax.set_yticks(ticks, [str(t) for t in ticks])
     ax.minorticks_off()

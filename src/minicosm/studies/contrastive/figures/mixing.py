@@ -27,7 +27,7 @@ def mixing_figure(results: Results) -> "Figure":
     left.set_ylim(1e-4, 1.5)
     left.set_xlabel("time $t$")
     left.set_ylabel(r"$\beta(t)$")
-    left.set_title(r"points; dashed: $B / \sqrt{\pi t}$", fontsize=10)
+    left.set_title(r"points; dashed: $B (\pi t)^{-1/2}$", fontsize=10)
     left.legend(fontsize=8)
     pairs = rows(results, "Lemma 3")
     for (name, label), colour, mark in zip(NAMES.items(), PALETTE, "os", strict=False):
@@ -40,5 +40,5 @@ def mixing_figure(results: Results) -> "Figure":
     right.minorticks_off()
     right.set_xlabel(r"time $2 i \eta$")
     right.set_ylabel(r"$\beta_S(2 i \eta)$")
-    right.set_title(r"pairs, $\eta = 0.3$; dashed: $B / \sqrt{\pi (2i - 1) \eta}$", fontsize=10)
+    right.set_title(r"pairs, $\eta = 0.3$; dashed: $B (\pi (2i - 1) \eta)^{-1/2}$", fontsize=10)
     return fig

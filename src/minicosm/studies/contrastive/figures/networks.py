@@ -96,5 +96,5 @@ def contrast_figure(results: Results) -> "Figure":
     ax.set_ylabel("KL(true, learned)")
     gap = next(iter(results.values())).config.gap
     ax.set_title(f"gap {gap:g}", fontsize=10)
-    ax.legend(fontsize=8)
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig

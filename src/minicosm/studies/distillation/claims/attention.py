@@ -1,5 +1,6 @@
 """Sparse parity with Transformers: heads, one checkpoint, leaks and attention. Section 4.2.7.2."""
 
+from functools import partial
 from math import log
 
 from minicosm.lab import Estimate, Outcome, Results, Table, all_above, all_of, at_least, only_if
@@ -9,16 +10,12 @@ from .. import transformer_readings as reading
 from ..figures.attention import attention_figure, leaks_figure, times_figure
 from ..study import STUDY, THESIS
 from ..transformer_trials import attention
+from . import judging
 
 claim = STUDY.section(__doc__)
 
 GUARD = " Only seeds count whose teacher has 97% at the end; with fewer than four the claim is undecided."
-FEW = "Fewer than four teachers have learned."
-
-
-def guarded(results: Results, outcome: Outcome) -> Outcome:
-    """The outcome, if enough teachers have learned."""
-    return only_if(readings.enough(results, reading.PARITY), FEW, outcome)
+judged = partial(judging.judged, trial=reading.PARITY)
 
 
 def times_table(results: Results) -> Table:
@@ -54,9 +51,7 @@ def times_table(results: Results) -> Table:
 )
 def more_heads(results: Results) -> Outcome:
     gap = reading.log_times(results, "labels", "teacher")
-    return guarded(
-        results, all_of(all_above("log ratio of times", gap), tables=(times_table(results),))
-    )
+    return judged(results, all_above("log ratio of times", gap), tables=(times_table(results),))
 
 
 @claim(
@@ -81,9 +76,7 @@ def one_checkpoint(results: Results) -> Outcome:
         f"{other} to one checkpoint": reading.log_times(results, other, "middle")
         for other in ("labels", "one-shot, warm")
     }
-    return guarded(
-        results, all_of(all_above("log ratio of times", gaps), tables=(times_table(results),))
-    )
+    return judged(results, all_above("log ratio of times", gaps), tables=(times_table(results),))
 
 
 @claim(
@@ -110,7 +103,7 @@ def leak(results: Results) -> Outcome:
         for degree in (2, 3)
         if degree < config.k
     }
-    return guarded(results, all_of(all_above("log ratio, degree 1", first, log(3)), numbers=others))
+    return judged(results, all_above("log ratio, degree 1", first, log(3)), numbers=others)
 
 
 @claim(
@@ -138,4 +131,4 @@ def on_support(results: Results) -> Outcome:
     several = only_if(
         len(ranks) >= readings.FEWEST, "Fewer than four transitions have four evaluations.", outcome
     )
-    return guarded(results, several)
+    return judged(results, several)

@@ -1,33 +1,18 @@
 """A decision tree of parities: one checkpoint or several. Section 4.2.7.3."""
 
-from minicosm.lab import (
-    Estimate,
-    Outcome,
-    Results,
-    Table,
-    all_above,
-    all_of,
-    at_most,
-    only_if,
-)
+from functools import partial
+
+from minicosm.lab import Estimate, Outcome, Results, Table, all_above, at_most
 
 from .. import readings
 from ..figures.hierarchy import blocks_figure, schedules_figure
 from ..study import STUDY, THESIS
 from ..trials import SINGLES, hierarchy
+from . import judging
 
 claim = STUDY.section(__doc__)
 
-GUARD = (
-    " Seeds are paired; only those count whose teacher has 97% at the end, and with fewer than four the "
-    "claim is undecided."
-)
-FEW = "Fewer than four teachers have learned."
-
-
-def guarded(results: Results, outcome: Outcome) -> Outcome:
-    """The outcome, if enough teachers have learned."""
-    return only_if(readings.enough(results, "hierarchy"), FEW, outcome)
+judged = partial(judging.judged, trial="hierarchy")
 
 
 def shares_table(results: Results) -> Table:
@@ -59,7 +44,7 @@ def shares_table(results: Results) -> Table:
     ),
     criterion=(
         "The 95% interval of the paired difference of the shares of students with 99% at the end lies "
-        "above 0: holds; below: fails; otherwise undecided." + GUARD
+        "above 0: holds; below: fails; otherwise undecided." + judging.PAIRED
     ),
     trials=hierarchy,
     figure=schedules_figure,
@@ -67,9 +52,7 @@ def shares_table(results: Results) -> Table:
 )
 def tree_progressive(results: Results) -> Outcome:
     gap = readings.more_solved(results, "progressive", "labels")
-    return guarded(
-        results, all_of(all_above("points with 99%", gap), tables=(shares_table(results),))
-    )
+    return judged(results, all_above("points with 99%", gap), tables=(shares_table(results),))
 
 
 @claim(
@@ -82,7 +65,7 @@ def tree_progressive(results: Results) -> Outcome:
     ),
     criterion=(
         "The 95% interval of the child's peak step less the root's lies above 0: holds; below: fails; "
-        "otherwise undecided." + GUARD
+        "otherwise undecided." + judging.PAIRED
     ),
     trials=hierarchy,
     figure=blocks_figure,
@@ -90,7 +73,7 @@ def tree_progressive(results: Results) -> Outcome:
 )
 def blocks_in_order(results: Results) -> Outcome:
     root, child = readings.peaks(results)
-    return guarded(results, all_above("steps from root to child", Estimate.of(child - root)))
+    return judged(results, all_above("steps from root to child", Estimate.of(child - root)))
 
 
 @claim(
@@ -104,7 +87,7 @@ def blocks_in_order(results: Results) -> Outcome:
     criterion=(
         "The 95% intervals of the paired differences of the share with 99% at the end, against the mean of "
         "five single checkpoints and against labels, lie above 0: holds; one below: fails; otherwise "
-        "undecided." + GUARD
+        "undecided." + judging.PAIRED
     ),
     trials=hierarchy,
     figure=schedules_figure,
@@ -115,9 +98,7 @@ def two_checkpoints(results: Results) -> Outcome:
         "less five singles": readings.more_solved(results, "two", *SINGLES),
         "less labels": readings.more_solved(results, "two", "labels"),
     }
-    return guarded(
-        results, all_of(all_above("points with 99%", gaps), tables=(shares_table(results),))
-    )
+    return judged(results, all_above("points with 99%", gaps), tables=(shares_table(results),))
 
 
 @claim(
@@ -125,14 +106,13 @@ def two_checkpoints(results: Results) -> Outcome:
     title="No single checkpoint is enough for a tree",
     source=f"{THESIS}, Section 4.2.7.3 and Figure 4.21",
     statement="With one intermediate checkpoint and the final teacher no student of a tree reaches 99%.",
-    criterion="Of each of the five single checkpoints no student has 99% at the end." + GUARD,
+    criterion="Of each of the five single checkpoints no student has 99% at the end."
+    + judging.PAIRED,
     trials=hierarchy,
     figure=schedules_figure,
     kind="figure",
 )
 def no_single(results: Results) -> Outcome:
     shares = {arm: readings.mean(readings.solved(results, arm)) for arm in SINGLES}
-    return guarded(
-        results,
-        all_of(at_most("largest share with 99%", shares, 0.0), tables=(shares_table(results),)),
-    )
+    most = at_most("largest share with 99%", shares, 0.0)
+    return judged(results, most, tables=(shares_table(results),))

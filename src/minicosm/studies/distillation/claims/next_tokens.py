@@ -14,7 +14,7 @@ from minicosm.lab import (
 
 from .. import readings
 from .. import transformer_readings as reading
-from ..figures.next_tokens import heights_figure, text_figure
+from ..figures.next_tokens import heights_figure, teachers_figure, text_figure
 from ..study import STUDY, THESIS
 from ..transformer_trials import next_tokens, text
 
@@ -103,11 +103,11 @@ def gap_grows(results: Results) -> Outcome:
 @claim(
     id="distillation/next-token-ceiling",
     title="No trained model predicts next tokens better than the exact law",
-    source="our control",
+    source=f"our control; the picture is that of {THESIS}, Figure 4.32",
     statement="The top-1 accuracy of every teacher and student is at most that of the exact predictor.",
     criterion="At most the exact predictor's on the same sentences plus two standard errors.",
     trials=next_tokens,
-    figure=heights_figure,
+    figure=teachers_figure,
     kind="control",
 )
 def ceiling(results: Results) -> Outcome:

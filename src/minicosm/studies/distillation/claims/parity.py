@@ -24,23 +24,14 @@ from ..figures.parity import (
 )
 from ..study import STUDY, THESIS
 from ..trials import parity
+from .judging import PAIRED, judged
 
 claim = STUDY.section(__doc__)
 
-GUARD = (
-    " Seeds are paired; only those count whose teacher has 97% at the end, and with fewer than four the "
-    "claim is undecided."
-)
-FEW = "Fewer than four teachers have learned."
 ARMS = (
     "teacher", "labels", "one-shot, warm", "one-shot", "progressive", "before", "start", "middle", "end",
     "after",
 )  # fmt: skip
-
-
-def guarded(results: Results, outcome: Outcome) -> Outcome:
-    """The outcome, if enough teachers have learned."""
-    return only_if(readings.enough(results), FEW, outcome)
 
 
 def times_table(results: Results, *arms: str) -> Table:
@@ -64,6 +55,19 @@ def times_table(results: Results, *arms: str) -> Table:
     )
 
 
+def more_in_time(
+    results: Results, arm: str, others: tuple[str, ...], factor: float, name: str,
+    shown: tuple[str, ...] = ARMS,
+) -> Outcome:  # fmt: skip
+    """Whether more students of an arm than of each of the others are at 90% within so many times the
+    teacher's own steps."""
+    gaps = {f"less {other}": readings.more_in_time(results, arm, other, factor) for other in others}
+    return judged(results, all_above(name, gaps), tables=(times_table(results, *shown),))
+
+
+FINAL = ("labels", "one-shot, warm", "one-shot")
+
+
 @claim(
     id="distillation/as-fast-as-the-teacher",
     title="A narrow student that follows the checkpoints is about as fast as the wide teacher",
@@ -74,7 +78,7 @@ def times_table(results: Results, *arms: str) -> Table:
     ),
     criterion=(
         r"The 95% interval of $\log(t_{90} / t_{90}^\mathrm{teacher})$ lies within $\pm \log 1.5$: holds; "
-        "outside: fails; otherwise undecided." + GUARD
+        "outside: fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
     figure=curves_figure,
@@ -82,13 +86,8 @@ def times_table(results: Results, *arms: str) -> Table:
 )
 def as_fast(results: Results) -> Outcome:
     ratio = readings.log_ratio(results, "progressive", "teacher")
-    return guarded(
-        results,
-        all_of(
-            all_within("log of the ratio of times", ratio, log(1.5)),
-            tables=(times_table(results, *ARMS),),
-        ),
-    )
+    within = all_within("log of the ratio of times", ratio, log(1.5))
+    return judged(results, within, tables=(times_table(results, *ARMS),))
 
 
 @claim(
@@ -101,21 +100,14 @@ def as_fast(results: Results) -> Outcome:
     ),
     criterion=(
         "The 95% intervals of all three paired differences of the share in time lie above 0: holds; one "
-        "below: fails; otherwise undecided." + GUARD
+        "below: fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
     figure=curves_figure,
     kind="figure",
 )
 def before_labels(results: Results) -> Outcome:
-    gaps = {
-        f"less {other}": readings.more_in_time(results, "progressive", other)
-        for other in ("labels", "one-shot, warm", "one-shot")
-    }
-    return guarded(
-        results,
-        all_of(all_above("points in time", gaps), tables=(times_table(results, *ARMS),)),
-    )
+    return more_in_time(results, "progressive", FINAL, readings.IN_TIME, "points in time")
 
 
 @claim(
@@ -130,21 +122,14 @@ def before_labels(results: Results) -> Outcome:
     criterion=(
         "The 95% intervals of the paired differences of the share of students with 90% in at most the "
         "teacher's own steps lie above 0 against labels and against the final teacher at both "
-        "temperatures: holds; one below: fails; otherwise undecided." + GUARD
+        "temperatures: holds; one below: fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
     figure=checkpoints_figure,
     kind="figure",
 )
 def one_checkpoint(results: Results) -> Outcome:
-    gaps = {
-        f"less {other}": readings.more_in_time(results, "middle", other, 1.0)
-        for other in ("labels", "one-shot, warm", "one-shot")
-    }
-    return guarded(
-        results,
-        all_of(all_above("points no later", gaps), tables=(times_table(results, *ARMS),)),
-    )
+    return more_in_time(results, "middle", FINAL, 1.0, "points no later")
 
 
 @claim(
@@ -158,21 +143,15 @@ def one_checkpoint(results: Results) -> Outcome:
     criterion=(
         "The 95% intervals of the paired differences of the share of students with 90% in at most the "
         "teacher's own steps, middle less before (0.6 of the step with 55%), less end (97%) and less after "
-        "(20000 steps later), lie above 0: holds; one below: fails; otherwise undecided." + GUARD
+        "(20000 steps later), lie above 0: holds; one below: fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
     figure=checkpoints_figure,
     kind="figure",
 )
 def only_in_transition(results: Results) -> Outcome:
-    gaps = {
-        f"less {other}": readings.more_in_time(results, "middle", other, 1.0)
-        for other in ("before", "end", "after")
-    }
-    return guarded(
-        results,
-        all_of(all_above("points no later", gaps), tables=(times_table(results, *ARMS),)),
-    )
+    others = ("before", "end", "after")
+    return more_in_time(results, "middle", others, 1.0, "points no later")
 
 
 @claim(
@@ -187,7 +166,7 @@ def only_in_transition(results: Results) -> Outcome:
         "Of the log ratio of the mean correlations on and off the support, the 95% interval lies above "
         r"$\log 3$ at the middle, and within $\pm \log 3$ at half the start and at 1.5 times the end of the "
         "transition: holds; one on the other side: fails; otherwise undecided. Seeds whose 1.5 times the "
-        "end is beyond the horizon do not count there; with fewer than four, undecided." + GUARD
+        "end is beyond the horizon do not count there; with fewer than four, undecided." + PAIRED
     ),
     trials=parity,
     figure=correlations_figure,
@@ -208,7 +187,7 @@ def low_degree_spike(results: Results) -> Outcome:
     )
     many = len(late) >= readings.FEWEST
     late_enough = only_if(many, "Fewer than four horizons reach 1.5 times the end.", outcome)
-    return guarded(results, late_enough)
+    return judged(results, late_enough)
 
 
 @claim(
@@ -221,7 +200,7 @@ def low_degree_spike(results: Results) -> Outcome:
     ),
     criterion=(
         r"The 95% interval of the log ratio of the mean correlations lies above $\log 2$: holds; below: "
-        "fails; otherwise undecided." + GUARD
+        "fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
     figure=correlations_figure,
@@ -229,8 +208,7 @@ def low_degree_spike(results: Results) -> Outcome:
 )
 def degree_one_spike(results: Results) -> Outcome:
     ratio = readings.correlation(results, 1, readings.phase(results, "middle"))
-    outcome = all_above("log ratio of degree 1", Estimate.of(ratio), log(2))
-    return guarded(results, outcome)
+    return judged(results, all_above("log ratio of degree 1", Estimate.of(ratio), log(2)))
 
 
 @claim(
@@ -240,7 +218,7 @@ def degree_one_spike(results: Results) -> Outcome:
     statement="From labels, students of width 256 reach 90% sooner than students of width 16.",
     criterion=(
         r"The 95% interval of $\log t_{90}$ of the narrow less that of the wide lies above 0: holds; below: "
-        "fails; otherwise undecided." + GUARD
+        "fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
     figure=widths_figure,
@@ -248,7 +226,7 @@ def degree_one_spike(results: Results) -> Outcome:
 )
 def width(results: Results) -> Outcome:
     ratio = readings.log_ratio(results, "labels", "labels, wide")
-    return guarded(results, all_above("log of the ratio of times", ratio))
+    return judged(results, all_above("log of the ratio of times", ratio))
 
 
 @claim(
@@ -262,7 +240,7 @@ def width(results: Results) -> Outcome:
     criterion=(
         r"The 95% interval of the log ratio of times of $\tau = 10^{-2}$ to $10^{-4}$ lies within "
         r"$\pm \log 1.25$, and that of $\tau = 1$ to $10^{-4}$ above 0: holds; one on the other side: "
-        "fails; otherwise undecided." + GUARD
+        "fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
     figure=temperatures_figure,
@@ -271,10 +249,8 @@ def width(results: Results) -> Outcome:
 def temperature(results: Results) -> Outcome:
     low = readings.log_ratio(results, "middle, tau .01", "middle")
     high = readings.log_ratio(results, "middle, tau 1", "middle")
-    return guarded(
-        results,
-        all_of(all_within("log ratio at 0.01", low, log(1.25)), all_above("log ratio at 1", high)),
-    )
+    alike = all_within("log ratio at 0.01", low, log(1.25))
+    return judged(results, alike, all_above("log ratio at 1", high))
 
 
 @claim(
@@ -288,18 +264,13 @@ def temperature(results: Results) -> Outcome:
     criterion=(
         "The 95% intervals of the paired differences of the share of students with 90% in at most the "
         "teacher's own steps, low degree alone less removed and less labels, lie above 0: holds; one "
-        "below: fails; otherwise undecided." + GUARD
+        "below: fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
     figure=edited_figure,
     kind="control",
 )
 def low_degree_alone(results: Results) -> Outcome:
-    gaps = {
-        f"less {other}": readings.more_in_time(results, "low degree alone", other, 1.0)
-        for other in ("low degree removed", "labels")
-    }
-    arms = ("teacher", "labels", "middle", "low degree alone", "low degree removed")
-    return guarded(
-        results, all_of(all_above("points no later", gaps), tables=(times_table(results, *arms),))
-    )
+    alone, removed = "low degree alone", "low degree removed"
+    shown = ("teacher", "labels", "middle", alone, removed)
+    return more_in_time(results, alone, (removed, "labels"), 1.0, "points no later", shown)

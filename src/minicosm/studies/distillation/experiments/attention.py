@@ -40,7 +40,8 @@ from minicosm.training import (
 from minicosm.worlds import SparseParity
 
 from ..transformer_trials import Attention
-from .mlps import Held, copies, correlation_means, held_out, key_of, nearest
+from .mlps import Held, copies, correlation_means, held_out, nearest
+from .mlps import key_of as first_keys
 
 LEVELS = (0.55, 0.7, 0.97)
 TOGETHER = 5
@@ -48,7 +49,15 @@ TOGETHER = 5
 AT_ONCE = 1024
 """Inputs that a model is asked about at once."""
 
+RUN = "second run"
+"""A first run had eight seeds, after which their number was raised: these keys are new."""
+
 adam = cache(optax.adam)
+
+
+def key_of(seed: int, *words: str) -> Any:
+    """A key of this run."""
+    return first_keys(seed, RUN, *words)
 
 
 def fresh(config: Attention, heads: int, keys: Any) -> Any:

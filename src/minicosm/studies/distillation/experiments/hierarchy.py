@@ -28,12 +28,17 @@ from .mlps import (
     teachers,
 )
 
+RUN = 1_000_003
+"""Added to seeds: a first run had eight trees, after which their number was raised, and the keys of this one
+are new."""
+
 
 def run(config: Hierarchy, progress: Progress, folder: Path) -> TrialResult:
     world = HierarchicalParity(config.d, config.k, config.depth)
-    held = held_out(world, key_of(config.seed, "held out", "tree"), config.tests)
+    seed = config.seed + RUN
+    held = held_out(world, key_of(seed, "held out", "tree"), config.tests)
     trajectory, curve = teachers(
-        world, config.seed, config.seeds, config.teacher, config.rate, config.teacher_steps, config.chunk,
+        world, seed, config.seeds, config.teacher, config.rate, config.teacher_steps, config.chunk,
         held, progress, folder,
     )  # fmt: skip
     steps, last = trajectory.steps, len(trajectory) - 1
@@ -61,7 +66,7 @@ def run(config: Hierarchy, progress: Progress, folder: Path) -> TrialResult:
     arms["labels"] = Arm(same(labels_only(), config.seeds))
     arms["progressive"] = Arm(same(progressive(range(len(steps)), config.chunk), config.seeds))
     curves = students(
-        world, arms, trajectory, config.seed, config.student, config.rate, config.steps, config.chunk,
+        world, arms, trajectory, seed, config.student, config.rate, config.steps, config.chunk,
         held, progress, folder,
     )  # fmt: skip
     arrays = {
@@ -76,7 +81,7 @@ def run(config: Hierarchy, progress: Progress, folder: Path) -> TrialResult:
 
 
 def _blocks(config: Hierarchy, world: HierarchicalParity, trajectory: object) -> np.ndarray:
-    probes = held_out(world, key_of(config.seed, "probes", "tree"), config.probes)
+    probes = held_out(world, key_of(config.seed + RUN, "probes", "tree"), config.probes)
     groups = [world.blocks[node - 1] for node in world.way(0)]
     found = np.zeros((len(trajectory), config.seeds, len(groups) + 1))  # type: ignore[arg-type]
     for t in range(len(found)):

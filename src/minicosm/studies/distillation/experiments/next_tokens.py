@@ -2,8 +2,10 @@
 
 Numbers, by height: `floor` and `bayes`, losses of the law of tokens at such places and of the exact one on
 the test sentences; `ceiling`, top-1 accuracy of the exact one, and `error`, its standard error; `loss` and
-`teacher_accuracy` of every teacher; `accuracy`, top-1 of every student by arm. Arrays: `steps`; `losses`,
-`top` `[step, teacher]`, teachers of the first height first.
+`teacher_accuracy` of every teacher; `accuracy`, top-1 of every student by arm; `exact_robust`, `exact_close`,
+medians of L_robust and L_close of the exact law for n in GRAMS. Arrays: `steps`; `losses`, `top` `[step,
+teacher]`, teachers of the first height first; `grams`, these n; `robust`, `close` `[step, teacher,
+n]`, their medians.
 """
 
 from math import gcd
@@ -16,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from minicosm.adaptation import causal_reliance
 from minicosm.lab import Progress, TrialResult
 from minicosm.models import Transformer, TransformerConfig
 from minicosm.training import (
@@ -33,11 +36,20 @@ from minicosm.training import NextTokens as Task
 from minicosm.worlds import LayeredPCFG
 
 from ..transformer_trials import NextTokens
-from .mlps import key_of
+from .mlps import key_of as first_keys
 from .sentences import TOGETHER, optimiser, summary
 
+RUN = "second run"
+"""A first run had a grammar in which there was nothing to gain: these keys are new."""
 PROBES = 256
 """Sentences on which teachers are judged at every checkpoint."""
+GRAMS = (3, 4, 5, 9)
+"""Sizes of the windows of L_robust and L_close; for n = 2 the former is 0."""
+
+
+def key_of(seed: int, *words: str) -> Any:
+    """A key of this run."""
+    return first_keys(seed, RUN, *words)
 
 
 def fresh(config: NextTokens, world: LayeredPCFG, heads: int, keys: Any) -> Any:
@@ -54,10 +66,11 @@ def task_of(config: NextTokens, world: LayeredPCFG, height: int, batch: int) -> 
 
 
 class Judge(eqx.Module):
-    """Held-out sentences with the ends of nodes of one height."""
+    """Held-out sentences with the ends of nodes of one height, and one of these ends in each."""
 
     task: Task
     batch: Any
+    places: Any
 
     @eqx.filter_jit
     def scores(self, models: Any) -> Float[Array, "members 2"]:
@@ -70,27 +83,54 @@ class Judge(eqx.Module):
         arrays, rest = eqx.partition(models, eqx.is_array)
         return jax.lax.map(one, arrays)
 
+    @eqx.filter_jit
+    def reliance(self, models: Any) -> Float[Array, "members 2 grams"]:
+        """Medians of L_robust and L_close of every member."""
+
+        def one(part: Any) -> Float[Array, "2 grams"]:
+            model, start = eqx.combine(part, rest), self.task.world.vocab
+            each = jax.vmap(lambda row, at: causal_reliance(model, row, at, GRAMS, start=start))
+            return jnp.median(each(self.batch.tokens, self.places), axis=0)
+
+        arrays, rest = eqx.partition(models, eqx.is_array)
+        return jax.lax.map(one, arrays)
+
+    def exact_reliance(self) -> dict[str, list[float]]:
+        """Those of the exact law."""
+        world, height = self.task.world, int(self.task.height)
+        each = jax.vmap(lambda row, at: causal_reliance(world, row, at, GRAMS, height=height))
+        medians = jnp.median(jax.jit(each)(self.batch.tokens, self.places), axis=0)
+        robust, close = np.asarray(medians, float).tolist()
+        return {"exact_robust": robust, "exact_close": close}
+
 
 def judge(config: NextTokens, world: LayeredPCFG, height: int, count: int, word: str) -> Judge:
     task = task_of(config, world, height, count)
-    return Judge(task, eqx.filter_jit(task.draw)(key_of(config.seed, "next", word)))
+    batch = eqx.filter_jit(task.draw)(key_of(config.seed, "next", word))
+    chosen = jax.random.categorical(
+        key_of(config.seed, "places", word), jnp.log(batch.weights), axis=1
+    )
+    places = jnp.take_along_axis(batch.at, chosen[:, None], axis=1)[:, 0]
+    return Judge(task, batch, jnp.maximum(places, 1))
 
 
 def run(config: NextTokens, progress: Progress, folder: Path) -> TrialResult:
     world = LayeredPCFG.named(config.grammar, config.below)
     trajectory, history = _teachers(config, world, progress, folder)
     tests = [judge(config, world, h, config.tests, "tests") for h in config.heights]
+    probes = [judge(config, world, h, PROBES, "probe") for h in config.heights]
     final = _by_height(config, trajectory.take(len(trajectory) - 1))
     numbers: dict[str, Any] = {}
-    for height, test, models in zip(config.heights, tests, final, strict=True):
+    for height, test, probe, models in zip(config.heights, tests, probes, final, strict=True):
         scores = np.asarray(test.scores(models))
-        numbers[str(height)] = _exact(test) | {
+        numbers[str(height)] = _exact(test) | probe.exact_reliance() | {
             "loss": scores[:, 0].tolist(), "teacher_accuracy": scores[:, 1].tolist(),
         }  # fmt: skip
     accuracy = _students(config, world, trajectory, tests, progress, folder)
     for height in config.heights:
         numbers[str(height)]["accuracy"] = accuracy[height]
     arrays = {"steps": history["step"], "losses": history["held loss"], "top": history["held top"]}
+    arrays |= {"grams": np.array(GRAMS), "robust": history["robust"], "close": history["close"]}
     return TrialResult(numbers, arrays)
 
 
@@ -150,9 +190,13 @@ def _teachers(
     probes = [judge(config, world, h, PROBES, "probe") for h in config.heights]
 
     def watch(params: Any, done: int) -> dict[str, Any]:
-        parts = zip(probes, _by_height(config, params), strict=True)
+        parts = list(zip(probes, _by_height(config, params), strict=True))
         scores = np.concatenate([np.asarray(probe.scores(part)) for probe, part in parts])
-        return {"held loss": scores[:, 0], "held top": scores[:, 1]}
+        relied = np.concatenate([np.asarray(probe.reliance(part)) for probe, part in parts])
+        return {
+            "held loss": scores[:, 0], "held top": scores[:, 1],
+            "robust": relied[:, 0], "close": relied[:, 1],
+        }  # fmt: skip
 
     last, history = fit_ensemble(
         stacked(losses), repeated(one, heights), optimiser(config.teacher_rate, config.teacher_steps),

@@ -22,7 +22,7 @@ NAMES = {
 
 def _lines(ax: Any, steps: np.ndarray, found: np.ndarray, colour: Any, label: str) -> None:
     """One thin line a seed, and the median."""
-    ax.plot(steps, 100 * found, color=colour, lw=0.6, alpha=0.45)
+    ax.plot(steps, 100 * found, color=colour, lw=0.6, ls="-", alpha=0.45)
     if found.shape[1]:
         ax.plot(steps, 100 * np.median(found, axis=1), color=colour, lw=2.2, label=label)
 
@@ -69,8 +69,8 @@ def leaks_figure(results: Results) -> "Figure":
     fig = figure(8.0, 3.0)
     left, right = fig.subplots(1, 2)
     for j in kept:
-        left.plot(steps, on[:, j, 0], color=PALETTE[0], lw=0.9)
-        left.plot(steps, off[:, j, 0], color="0.6", lw=0.9)
+        left.plot(steps, on[:, j, 0], color=PALETTE[0], lw=0.9, ls="-")
+        left.plot(steps, off[:, j, 0], color="0.6", lw=0.9, ls="-")
     left.set_title("all teachers, degree 1: support (blue), others", fontsize=8.5)
     for degree in range(on.shape[2]):
         right.plot(
@@ -95,8 +95,8 @@ def attention_figure(results: Results) -> "Figure":
     paths = np.asarray(result.arrays["paths"], float)[:, i]
     fig = figure(5.4, 3.2)
     ax = fig.subplots()
-    ax.plot(steps, paths[:, config.k :], color="0.75", lw=0.8)
-    ax.plot(steps, paths[:, : config.k], color=PALETTE[0], lw=1.5)
+    ax.plot(steps, paths[:, config.k :], color="0.75", lw=0.8, ls="-")
+    ax.plot(steps, paths[:, : config.k], color=PALETTE[0], lw=1.5, ls="-")
     _transition(ax, results, i)
     ax.set_xlabel("steps")
     ax.set_ylabel("attention (blue: the support)")

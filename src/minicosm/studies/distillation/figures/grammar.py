@@ -19,7 +19,7 @@ def phases_figure(results: Results) -> "Figure":
     steps = np.asarray(arrays["steps"], float)
     fig = figure(5.4, 4.2)
     above, below = fig.subplots(2, 1, sharex=True)
-    above.plot(steps, np.asarray(arrays["losses"], float), color="0.4", lw=0.9)
+    above.plot(steps, np.asarray(arrays["losses"], float), color="0.4", lw=0.9, ls="-")
     above.axhline(results["sentences"].numbers["bayes"], color=PALETTE[2], lw=1, ls="--")
     above.text(steps[-1], results["sentences"].numbers["bayes"], "exact", ha="right", va="bottom",
                fontsize=7.5, color=PALETTE[2])  # fmt: skip

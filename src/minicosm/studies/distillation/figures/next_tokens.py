@@ -34,8 +34,8 @@ def heights_figure(results: Results) -> "Figure":
         part = slice(i * config.teachers, (i + 1) * config.teachers)
         losses = np.asarray(result.arrays["losses"], float)[:, part]
         steps = np.asarray(result.arrays["steps"], float)
-        right.plot(steps, losses, color=PALETTE[i], lw=0.9)
-        right.plot([], [], color=PALETTE[i], label=f"height {height}")
+        right.plot(steps, losses, color=PALETTE[i], lw=0.9, ls="-")
+        right.plot([], [], color=PALETTE[i], ls="-", label=f"height {height}")
         right.axhline(numbers["bayes"], color=PALETTE[i], lw=1, ls="--")
     left.set_xticks(range(len(config.heights)), [f"height {h}" for h in config.heights])
     left.set_ylabel(f"top-1 accuracy after {config.steps} steps (%)")
@@ -43,6 +43,41 @@ def heights_figure(results: Results) -> "Figure":
     right.set_xlabel("step of the teachers (dashed: exact)")
     right.set_ylabel("loss (nats)")
     right.legend(fontsize=7.5)
+    return fig
+
+
+def teachers_figure(results: Results) -> "Figure":
+    """Over the steps of the teachers, for each height: top-1 accuracy with that of the exact law, and the
+    medians of L_close and L_robust (means over teachers) with those of the exact law."""
+    config, result = next_config(results), results[NEXT]
+    steps = np.asarray(result.arrays["steps"], float)
+    fig = figure(3.0 * len(config.heights) + 1.4, 5.6)
+    axes = fig.subplots(3, len(config.heights), sharex=True, sharey="row", squeeze=False)
+    for i, height in enumerate(config.heights):
+        part = slice(i * config.teachers, (i + 1) * config.teachers)
+        numbers, column = result.numbers[str(height)], axes[:, i]
+        top = 100 * np.asarray(result.arrays["top"], float)[:, part]
+        column[0].plot(steps, top, color="0.4", lw=0.9, ls="-")
+        column[0].axhline(100 * numbers["ceiling"], color=PALETTE[2], lw=1.2, ls="--")
+        column[0].set_title(f"ends of height {height}", fontsize=9)
+        for ax, name in zip(column[1:], ("close", "robust"), strict=True):
+            medians = np.asarray(result.arrays[name], float)[:, part].mean(axis=1)
+            for j, n in enumerate(np.asarray(result.arrays["grams"], int)):
+                ax.plot(steps, medians[:, j], color=PALETTE[j], ls="-", label=f"n = {n}")
+                ax.axhline(numbers[f"exact_{name}"][j], color=PALETTE[j], lw=0.8, ls="--")
+        column[-1].set_xlabel("step of the teachers")
+    axes[0, 0].set_ylabel("top-1 accuracy (%)")
+    axes[1, 0].set_ylabel("median $L_{close}$")
+    axes[2, 0].set_ylabel("median $L_{robust}$")
+    lines, names = axes[1, 0].get_legend_handles_labels()
+    fig.legend(
+        lines,
+        names,
+        loc="outside right center",
+        fontsize=8,
+        title="dashed: exact",
+        title_fontsize=8,
+    )
     return fig
 
 
@@ -57,7 +92,7 @@ def text_figure(results: Results) -> "Figure":
         return fig
     config, result = text_config(results), results["sentences"]
     steps = np.asarray(result.arrays["steps"], float)
-    axes[0].plot(steps, np.asarray(result.arrays["losses"], float), color="0.4", lw=0.9)
+    axes[0].plot(steps, np.asarray(result.arrays["losses"], float), color="0.4", lw=0.9, ls="-")
     axes[0].axhline(result.numbers["floor"], color="0.7", ls=":", lw=1)
     axes[0].set_ylabel("loss (nats; dotted: entropy of words)")
     robust = np.asarray(result.arrays["robust"], float).mean(axis=1)

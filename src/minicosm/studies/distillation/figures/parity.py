@@ -33,12 +33,12 @@ def _steps(results: Results) -> np.ndarray:
     return np.asarray(results["parity"].arrays["steps"], float) / 1000
 
 
-def _lines(ax: Any, results: Results, arm: str, colour: Any, label: str) -> None:
+def _lines(ax: Any, results: Results, arm: str, colour: Any, label: str, style: str = "-") -> None:
     """One thin line a seed, and the median."""
     found = 100 * curve(results, arm)
-    ax.plot(_steps(results), found, color=colour, lw=0.6, alpha=0.45)
+    ax.plot(_steps(results), found, color=colour, lw=0.6, ls="-", alpha=0.45)
     if found.shape[1]:
-        ax.plot(_steps(results), np.median(found, axis=1), color=colour, lw=2.2, label=label)
+        ax.plot(_steps(results), np.median(found, axis=1), style, color=colour, lw=2.2, label=label)
 
 
 def _accuracy(ax: Any) -> None:
@@ -82,7 +82,7 @@ def checkpoints_figure(results: Results) -> "Figure":
         ax.plot(spread[~reached], (horizon / np.maximum(teacher, 1))[~reached], "^", ms=5, mfc="none",
                 color=colour)  # fmt: skip
     ax.axhline(1, color="0.4", lw=1)
-    ax.text(6.45, 1.02, "the teacher's own", ha="right", va="bottom", fontsize=7.5, color="0.35")
+    ax.text(1.5, 1.02, "the teacher's own", ha="center", va="bottom", fontsize=7.5, color="0.35")
     ax.axvline(4.5, color="0.8", lw=0.8)
     ax.set_yscale("log")
     _log_ticks(ax)
@@ -142,13 +142,14 @@ def correlations_figure(results: Results) -> "Figure":
 
 
 def _compared(results: Results, arms: dict[str, str]) -> "Figure":
-    fig = figure(5.0, 3.0)
+    fig = figure(5.0, 3.3)
     ax = fig.subplots()
-    for (arm, name), colour in zip(arms.items(), ("0.25", *PALETTE), strict=False):
-        _lines(ax, results, arm, colour, name)
+    for i, ((arm, name), colour) in enumerate(zip(arms.items(), ("0.25", *PALETTE), strict=False)):
+        _lines(ax, results, arm, colour, name, "--" if i == 2 else "-")  # it may hide another
     _accuracy(ax)
     ax.set_ylabel("accuracy (%)")
-    ax.legend(fontsize=7.5, loc="center right")
+    lines, names = ax.get_legend_handles_labels()
+    fig.legend(lines, names, fontsize=7.5, loc="outside upper center", ncols=min(4, len(arms)))
     return fig
 
 

@@ -55,6 +55,9 @@ def _swarm(axes: Any, results: Results) -> None:
     axes[0].set_ylabel("share of wrong reads")
     axes[0].text(0.03, 1.8 * floor, "below: no wrong read", va="bottom", fontsize=7,
                  transform=axes[0].get_yaxis_transform())  # fmt: skip
+    if any(len(learned(results, arm)) < len(rates(results, arm, "inside")[0]) for arm in arms):
+        axes[-1].text(0.97, 0.98, "open: has not learned", ha="right", va="top", fontsize=7,
+                      transform=axes[-1].transAxes)  # fmt: skip
 
 
 def seeds_figure(results: Results) -> "Figure":

@@ -46,7 +46,7 @@ def diversity_figure(results: Results) -> "Figure":
             ax.plot(steps, found[:, :, layer].mean(axis=1), "o-", ms=3, label=f"layer {layer + 1}",
                     color=PALETTE[layer % len(PALETTE)])  # fmt: skip
         ax.set(xlabel="steps", title=arm)
-        ax.set_ylim(bottom=0)
+    axes[0].set_ylim(bottom=0)  # last: it ends the scaling of the axis that they share
     axes[0].set_ylabel("distance of two heads")
     axes[0].legend(fontsize=8)
     return fig

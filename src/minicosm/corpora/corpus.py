@@ -1,0 +1,136 @@
+"""What every corpus has: a file, how many sequences, a seed, and exact laws on request."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from tyro.conf import arg
+
+from minicosm import __version__
+from minicosm.lab import LabError
+
+MAX_LENGTH = 2**26
+
+
+@dataclass(kw_only=True)
+class Corpus(ABC):
+    """What every sampled corpus has."""
+
+    kind: ClassVar[str]
+
+    out: Annotated[Path, arg(help="The file; it ends in .parquet, .jsonl or .npz.")]
+    count: Annotated[int, arg(help="Number of sequences.")] = 1000
+    seed: Annotated[int, arg(help="Seed of the world and of the sequences.")] = 0
+    laws: Annotated[
+        Literal["none", "next", "masked"],
+        arg(
+            help="Also write exact laws, T rows of V numbers in one list: of the next token after each "
+            "(next), or of each token given all others (masked)."
+        ),
+    ] = "none"
+
+    @abstractmethod
+    def make(self, key: Any) -> Any:
+        """The world; `key` draws whatever is random about it."""
+
+    @property
+    def drawn_length(self) -> int | None:
+        """The length to sample, or None if the world has one of its own."""
+        return getattr(self, "length", None)
+
+    def run(self) -> int:
+        """Make the world, sample it and write the corpus."""
+        from minicosm.lab.export import export, require_format
+
+        require_format(self.out)
+        require_seed(self.seed)
+        if self.count < 1:
+            raise LabError(f"count is {self.count}; it must be at least 1.")
+        length = self.drawn_length
+        if length is not None and not 1 <= length <= MAX_LENGTH:
+            raise LabError(f"length is {length}; it must be in 1..{MAX_LENGTH}.")
+        import jax
+
+        world_key, data_key = jax.random.split(jax.random.key(self.seed))
+        try:
+            world = self.make(world_key)
+        except (ValueError, TypeError) as error:
+            raise LabError(f"{error}.") from None
+        question = {"next": "next_logits", "masked": "conditionals"}.get(self.laws, "sample")
+        if not hasattr(world, question):
+            raise LabError(f"laws is {self.laws}; the world {self.kind} has no `{question}`.")
+        settings = {name: value for name, value in asdict(self).items() if name != "out"}
+        metadata = {
+            "world": self.kind,
+            **settings,
+            "minicosm": __version__,
+            "parameters": {name: array.tolist() for name, array in self.told(world).items()},
+        }
+        try:
+            export(self.out, _sequences(world, data_key, length, self.count, self.laws), metadata)
+        except (ValueError, TypeError) as error:
+            raise LabError(f"{error}.") from None
+        print(f"{self.out}: {self.count} sequences", file=sys.stderr)
+        return 0
+
+    def told(self, world: Any) -> dict[str, Any]:
+        """The arrays that define the world, for the metadata, where the settings do not."""
+        return {}
+
+
+def _sequences(
+    world: Any, key: Any, length: int | None, count: int, laws: str
+) -> Iterator[dict[str, Any]]:
+    """The columns of `count` sequences, in chunks of bounded size; an array of a sequence is one list.
+
+    Sequence i has the key fold_in(key, i): it is the same whatever the count and the chunk.
+    """
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from rich.console import Console
+    from rich.progress import track
+
+    from minicosm.worlds import Joint
+
+    wide = world.vocab if laws != "none" else 1
+    size = min(count, max(1, 2**20 // ((length or 64) * wide)))
+    names: tuple[str, ...] = ()
+
+    def one(key: Any) -> tuple[Any, ...]:
+        nonlocal names
+        drawn = world.sample(key) if length is None else world.sample(key, length)
+        columns = drawn._asdict()
+        if laws == "next":
+            columns["next_laws"] = jnp.exp(world.next_logits(drawn.tokens)).reshape(-1)
+        elif laws == "masked":
+            columns["masked_laws"] = world.conditionals(drawn.tokens).reshape(-1)
+        names = tuple(columns)
+        return tuple(columns.values())
+
+    def draw(first: Any) -> tuple[Any, ...]:
+        keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(first + jnp.arange(size))
+        if isinstance(world, Joint):  # a table of probabilities, in NumPy
+            return tuple(map(np.stack, zip(*map(one, keys), strict=True)))
+        return jax.vmap(one)(keys)
+
+    run = draw if isinstance(world, Joint) else jax.jit(draw)
+    console = Console(stderr=True)
+    starts = range(0, count, size)
+    shown = console.is_terminal and len(starts) > 4
+    for first in track(starts, "sampling", console=console, transient=True, disable=not shown):
+        columns = [np.asarray(column)[: count - first] for column in run(first)]
+        yield {
+            name: column if column.ndim < 3 else column.reshape(len(column), -1)
+            for name, column in zip(names, columns, strict=True)
+        }
+
+
+def require_seed(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise LabError(f"seed is {seed}; it must be a whole number from 0 to 2^32 - 1.")
