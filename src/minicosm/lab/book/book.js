@@ -29,6 +29,10 @@ function arrive() {
 }
 addEventListener("hashchange", arrive);
 
+// The bar scrolls where it is narrow: the page that is open is in sight.
+const bar = document.querySelector(".bar nav"), here = bar.querySelector("[aria-current]");
+if (here) bar.scrollLeft = here.offsetLeft - bar.offsetLeft - (bar.clientWidth - here.clientWidth) / 2;
+
 // Filters: of every form those of its own chapter.
 for (const form of document.querySelectorAll(".filters")) {
   const chapter = form.closest(".chapter");
