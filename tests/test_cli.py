@@ -418,6 +418,42 @@ def test_exact_laws_are_written_beside_the_tokens(run, tmp_path):
     )  # one spin given the others, closed form
 
 
+def test_laws_that_need_much_memory_are_computed_for_few_sequences_at_a_time(
+    run, tmp_path, monkeypatch
+):
+    """An LDA document of 6 words has a lattice of 7^4 points for every word; what is written is the same."""
+    from minicosm.corpora import corpus
+
+    def columns():
+        path = tmp_path / "corpus.npz"
+        words = ["--length", "6", "--count", "9", "--laws", "masked", "--out", str(path)]
+        assert run("sample", "lda", *words)[0] == 0
+        with np.load(path, allow_pickle=False) as file:
+            return file["tokens"], file["masked_laws"]
+
+    sizes = []
+    compiled = corpus.bounded
+
+    def noted(*words):
+        program, size = compiled(*words)
+        sizes.append((size, program.memory_analysis().temp_size_in_bytes))
+        return program, size
+
+    monkeypatch.setattr(corpus, "bounded", noted)
+    tokens, laws = columns()
+    monkeypatch.setattr(corpus, "MEMORY", sizes[0][1] // 2)
+    again, same = columns()
+    assert sizes[0][0] == 9 and sizes[1][0] <= 4 and sizes[1][1] < sizes[0][1]
+    np.testing.assert_array_equal(tokens, again)
+    np.testing.assert_allclose(laws, same, rtol=1e-4)
+    monkeypatch.setattr(corpus, "MEMORY", 2**10)
+    monkeypatch.setattr(corpus, "MOST_MEMORY", 2**10)
+    path = tmp_path / "none.npz"
+    code, _, err = run("sample", "lda", "--length", "6", "--laws", "masked", "--out", str(path))
+    assert code == 2 and "laws is masked; one sequence with them needs" in err
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("world, column", [("complete-dyck", "depths"), ("fertility", "source")])
 def test_worlds_of_brackets_and_of_pairs_have_their_columns(run, tmp_path, world, column):
     path = tmp_path / "corpus.parquet"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -15,6 +16,10 @@ from minicosm import __version__
 from minicosm.lab import LabError
 
 MAX_LENGTH = 2**26
+MEMORY = 2**29
+"""Bytes that the sequences of a chunk may take while they are computed."""
+MOST_MEMORY = 2**32
+"""The same for a chunk of one sequence, which cannot be made smaller."""
 
 
 @dataclass(kw_only=True)
@@ -113,13 +118,16 @@ def _sequences(
         names = tuple(columns)
         return tuple(columns.values())
 
-    def draw(first: Any) -> tuple[Any, ...]:
-        keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(first + jnp.arange(size))
-        if isinstance(world, Joint):  # a table of probabilities, in NumPy
-            return tuple(map(np.stack, zip(*map(one, keys), strict=True)))
-        return jax.vmap(one)(keys)
+    def keys(first: Any, size: int) -> Any:
+        return jax.vmap(lambda i: jax.random.fold_in(key, i))(first + jnp.arange(size))
 
-    run = draw if isinstance(world, Joint) else jax.jit(draw)
+    def in_numpy(first: int) -> tuple[Any, ...]:
+        return tuple(map(np.stack, zip(*map(one, keys(first, size)), strict=True)))
+
+    if isinstance(world, Joint):  # a table of probabilities
+        run: Any = in_numpy
+    else:
+        run, size = bounded(lambda first, size: jax.vmap(one)(keys(first, size)), size, laws)
     console = Console(stderr=True)
     starts = range(0, count, size)
     shown = console.is_terminal and len(starts) > 4
@@ -129,6 +137,26 @@ def _sequences(
             name: column if column.ndim < 3 else column.reshape(len(column), -1)
             for name, column in zip(names, columns, strict=True)
         }
+
+
+def bounded(draw: Callable[[Any, int], Any], size: int, laws: str) -> tuple[Any, int]:
+    """`draw(first, size)` compiled for as large a size, up to the given one, as its memory allows, and that
+    size: what the law of a sequence needs, besides itself, is up to the world."""
+    import jax
+
+    while True:
+        run = jax.jit(functools.partial(draw, size=size)).lower(0).compile()
+        plan = run.memory_analysis()
+        needed = plan.temp_size_in_bytes + plan.output_size_in_bytes if plan else 0
+        if size == 1 or needed <= MEMORY:
+            break
+        size = min(size // 2, max(1, size * MEMORY // needed))
+    if needed > MOST_MEMORY:
+        raise LabError(
+            f"laws is {laws}; one sequence with them needs {needed / 2**30:.1f} GB, at most "
+            f"{MOST_MEMORY / 2**30:.1f} GB are allowed. Take shorter sequences or a smaller world."
+        )
+    return run, size
 
 
 def require_seed(seed: int) -> None:

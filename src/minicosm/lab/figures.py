@@ -109,6 +109,54 @@ def compact(svg: str) -> str:
     return re.sub(r"(?<=data:image/png;base64,)[^\"]*", lambda found: _palette(found[0]), svg)
 
 
+INHERITED = {
+    "fill", "fill-opacity", "stroke", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap",
+    "stroke-linejoin", "stroke-miterlimit", "stroke-opacity", "stroke-width",
+}  # fmt: skip
+"""What a mark has from its group as well as from itself."""
+
+
+def lean(svg: str, name: str) -> str:
+    """The same picture for a page that gives its text a font, in about half the bytes: marks of one
+    style have it from a group, only ids that something refers to are there, numbered after `name`, and
+    the figure's own, and what is written for readers of the file is not."""
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"(?<=>)\s+(?=<)", "", svg)
+    svg = re.sub(r'(?<= )d="[^"]*"', lambda found: _one_line(found[0]), svg)
+    svg = re.sub(r"font-family: 'DejaVu Sans', '[^;\"]*;? ?", "", svg)
+    svg = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", svg)
+    svg = svg.replace("xlink:href=", "href=")
+    svg = re.sub(
+        r'(?:<use [^>]*style="([^"]*)"/>)(?:<use [^>]*style="\1"/>)+',
+        lambda found: _grouped(found[0], found[1]),
+        svg,
+    )
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    numbers: dict[str, int] = {}
+
+    def short(found: re.Match[str]) -> str:
+        before, each, after = found.groups()
+        if each.endswith("figure_1"):
+            return f"{before}{name}{after}"
+        if before == ' id="' and each not in used:
+            return ""
+        return f"{before}{name}-{numbers.setdefault(each, len(numbers))}{after}"
+
+    return re.sub(r'( id="|href="#|url\(#)([^")]+)(["\)])', short, svg)
+
+
+def _grouped(marks: str, style: str) -> str:
+    if {part.partition(":")[0].strip() for part in style.split(";")} <= INHERITED:
+        plain = marks.replace(f' style="{style}"', "")
+        return f'<g style="{style}">{plain}</g>'
+    return marks
+
+
+def _one_line(path: str) -> str:
+    path = re.sub(r"\s+", " ", path)
+    return re.sub(r" (?=[A-Za-z\"])|(?<=[A-Za-z]) (?=[-\d.])", "", path)
+
+
 def _shorter(text: str) -> str:
     """With at most two digits after the point."""
     return re.sub(

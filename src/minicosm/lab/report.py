@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import uuid
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from minicosm.lab.catalogue import command
 from minicosm.lab.claims import ERRATUM_CLASSES, Claim, LabError, ProfileName, Study
 from minicosm.lab.estimates import Estimate
 from minicosm.lab.export import writable
+from minicosm.lab.figures import lean
 from minicosm.lab.fingerprints import Fingerprints
 from minicosm.lab.formatting import interval, number, seconds
 from minicosm.lab.mathematics import html, inline, plain
@@ -86,13 +88,13 @@ class Entry:
     def figure(self, prefix: str = "", again: bool = False) -> str:
         """Its figure, named for who does not see it. With a prefix its ids are its own; with `again` it is
         a reference to the one that the page has already, which saves a third of the page."""
-        svg = (self.last and self.last.svg) or ""
-        if again and (whole := re.search(r'<g id="([^"]*figure_1)"', svg)):
-            svg = f'{svg[: svg.index(">") + 1]}<use href="#{whole[1]}"/></svg>'
-        svg = svg.replace(
+        name = f"{prefix}f{zlib.crc32(self.claim.id.encode()):x}"
+        svg = lean((self.last and self.last.svg) or "", name)
+        if again and f' id="{name}"' in svg:
+            svg = f'{svg[: svg.index(">") + 1]}<use href="#{name}"/></svg>'
+        return svg.replace(
             'role="img"', f'role="img" aria-label="{escape(plain(self.claim.title))}"', 1
         )
-        return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg) if prefix else svg
 
     @property
     def numbers(self) -> list[tuple[str, Any]]:

@@ -29,6 +29,10 @@ function arrive() {
 }
 addEventListener("hashchange", arrive);
 
+// The bar scrolls where it is narrow: the page that is open is in sight.
+const bar = document.querySelector(".bar nav"), here = bar.querySelector("[aria-current]");
+if (here) bar.scrollLeft = here.offsetLeft - bar.offsetLeft - (bar.clientWidth - here.clientWidth) / 2;
+
 // Filters: of every form those of its own chapter.
 for (const form of document.querySelectorAll(".filters")) {
   const chapter = form.closest(".chapter");
@@ -58,6 +62,16 @@ for (const form of document.querySelectorAll(".filters")) {
   });
 }
 arrive();
+
+// Where the window is narrow long formulas scroll: the keyboard reaches those that do.
+function reach(part) {
+  if (!matchMedia("(max-width: 44rem)").matches) return;
+  const formulas = [...part.querySelectorAll(".near")].filter((each) => each.scrollWidth > each.clientWidth);
+  for (const each of formulas) { each.tabIndex = 0; each.role = "group"; each.ariaLabel = "Formula"; }
+}
+for (const claim of document.querySelectorAll("details.claim"))
+  claim.addEventListener("toggle", () => { if (claim.open) reach(claim); });
+for (const part of document.querySelectorAll(".about, .erratum-list, .misprints, summary .title")) reach(part);
 addEventListener("beforeprint", () => { for (const claim of document.querySelectorAll("details.claim")) claim.open = true; });
 
 // Search over everything: all words, in titles first.

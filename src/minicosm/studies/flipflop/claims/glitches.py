@@ -137,6 +137,7 @@ def iterates_differ(results: Results) -> Outcome:
     trials=arms(SHORT_LSTM, LONG_LSTM),
     figure=swarm_figure,
     kind="experiment",
+    uses=("flipflop/two-unit-lstm",),
 )
 def lstm(results: Results) -> Outcome:
     found = [readings.wrong(results, arm, name) for arm in results for name in readings.SETS]
@@ -170,6 +171,7 @@ def lstm(results: Results) -> Outcome:
     trials=arms(LONG),
     figure=distance_figure,
     kind="experiment",
+    uses=("flipflop/glitches",),
 )
 def long_and_short(results: Results) -> Outcome:
     every = np.asarray(results[LONG].arrays["all_distances_inside"], float)[0]
@@ -205,6 +207,7 @@ def _touching(share: Estimate) -> Estimate:
     trials=arms(LONG),
     figure=distractor_figure,
     kind="experiment",
+    uses=("flipflop/n-gram", "flipflop/long-and-short"),
 )
 def not_n_grams(results: Results) -> Outcome:
     from minicosm.worlds import FlipFlop

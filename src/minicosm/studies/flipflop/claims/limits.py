@@ -47,6 +47,7 @@ claim(
     trials=heads,
     check=holds("Dilution by writes", "Dilution by recency"),
     kind="theorem",
+    uses=("flipflop/proposition-4",),
 )
 
 claim(
@@ -88,6 +89,7 @@ claim(
     trials=heads,
     figure=failure_figure,
     kind="theorem",
+    uses=("flipflop/proposition-5",),
 )
 def exact(results: Results) -> Outcome:
     right = [value is True for value in rows(results, "Proposition 5, exactly")["right"]]
@@ -111,4 +113,5 @@ claim(
     check=holds("Proposition 5, a solution"),
     figure=failure_figure,
     kind="theorem",
+    uses=("flipflop/proposition-5-exact",),
 )

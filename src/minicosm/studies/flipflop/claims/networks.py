@@ -42,6 +42,7 @@ claim(
     check=holds("Proposition 3, c = 3T"),
     figure=constants_figure,
     kind="theorem",
+    uses=("flipflop/proposition-3",),
 )
 
 claim(
@@ -56,6 +57,7 @@ claim(
     trials=networks,
     check=holds("Proposition 3, horizon"),
     kind="theorem",
+    uses=("flipflop/proposition-3",),
 )
 
 claim(

@@ -59,6 +59,7 @@ ORDERS = (
     trials=arms(LONG, LONG_MIXTURE, SHORT, SHORT_MIXTURE),
     figure=remedy_figure,
     kind="experiment",
+    uses=("flipflop/proposition-3", "flipflop/glitches"),
 )
 def mixture(results: Results) -> Outcome:
     orders = {
@@ -125,6 +126,7 @@ def embedding_dropout(results: Results) -> Outcome:
     trials=arms(LONG, LONG_SHARP),
     figure=remedy_figure,
     kind="experiment",
+    uses=("flipflop/proposition-4",),
 )
 def sharpening(results: Results) -> Outcome:
     return fewer(results, LONG_SHARP, LONG, "sparse")
@@ -245,6 +247,7 @@ def _spearman(results: Results, what: str, name: str) -> Estimate:
     trials=arms(*INDIRECT),
     figure=remedy_figure,
     kind="experiment",
+    uses=("flipflop/embedding-dropout", "flipflop/sharpening", "flipflop/positions"),
 )
 def nothing_eliminates(results: Results) -> Outcome:
     parts = []

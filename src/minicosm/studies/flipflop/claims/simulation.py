@@ -47,6 +47,7 @@ RECIPE = (
     trials=simulations(PLAIN),
     figure=drift_figure,
     kind="experiment",
+    uses=("flipflop/proposition-5",),
 )
 def drift(results: Results) -> Outcome:
     kept = readings.solved(results, PLAIN)
@@ -71,6 +72,7 @@ def drift(results: Results) -> Outcome:
     trials=simulations(PLAIN),
     figure=drift_figure,
     kind="experiment",
+    uses=("flipflop/simulation-drift",),
 )
 def sparser(results: Results) -> Outcome:
     kept = readings.solved(results, PLAIN)
@@ -132,6 +134,7 @@ def sharp(results: Results) -> Outcome:
     trials=simulations(SHARP_1, PLAIN),
     figure=entropy_figure,
     kind="experiment",
+    uses=("flipflop/sharp", "flipflop/proposition-5"),
 )
 def sharp_and_wrong(results: Results) -> Outcome:
     entropy, error, first = (
@@ -165,6 +168,7 @@ def sharp_and_wrong(results: Results) -> Outcome:
     trials=simulations(SHARP_1, SPARSE_1),
     figure=entropy_figure,
     kind="experiment",
+    uses=("flipflop/sharp-and-wrong",),
 )
 def hurdle(results: Results) -> Outcome:
     counts = {}
@@ -225,6 +229,7 @@ def misleading(results: Results) -> Outcome:
     trials=simulations(DEEP, DEEP_01, DEEP_FIRST),
     figure=diversity_figure,
     kind="experiment",
+    uses=("flipflop/sharp",),
 )
 def sharpened_norms(results: Results) -> Outcome:
     smaller = readings.difference(
