@@ -3,6 +3,7 @@
 import numpy as np
 
 from minicosm.lab import TrialResult
+from minicosm.studies.distillation import head_trials
 from minicosm.studies.distillation import transformer_trials as trials
 
 TIMES = {"labels": 2600, "one-shot, warm": 2400, "middle": 900, "progressive": 700}
@@ -42,6 +43,19 @@ def attention(times=None, own=400, leak=0.05, tight=True, teacher=None):
         "paths": np.repeat(support[..., None], config.d, axis=2) / config.d,
     }  # fmt: skip
     return {"attention": TrialResult(numbers, arrays, config)}
+
+
+def heads(few=900, many=400, learned=None):
+    """Steps with 90%; of the models with many heads only `learned` get there, if that is said."""
+    config = head_trials.concatenated("laptop", 0)["heads"].config
+    steps = np.arange(config.judged, config.steps + 1, config.judged)
+    seeds = np.arange(config.seeds)
+    curves = {
+        arm: np.stack([rising(steps, when + 50 * (s % 3)) for s in seeds], axis=1)
+        for arm, when in (("few", few), ("many", many))
+    }
+    curves["many"][:, seeds >= (config.seeds if learned is None else learned)] = 0.5
+    return {"heads": TrialResult({}, {"steps": steps, **curves}, config)}
 
 
 def next_tokens(low=1.0, high=3.0, loss=0.2, top=0.9):

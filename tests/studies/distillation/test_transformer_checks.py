@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from made_up_students import CLAIMS
-from made_up_transformers import attention, next_tokens, text
+from made_up_transformers import attention, heads, next_tokens, text
 
 MADE = {
     "more-heads": attention, "attention-one-checkpoint": attention, "attention-leak": attention,
-    "attention-on-support": attention, "next-token-progressive": next_tokens,
+    "attention-on-support": attention, "more-heads-fixed-width": heads, "more-heads-averaged": heads,
+    "next-token-progressive": next_tokens,
     "next-token-gap-grows": next_tokens, "next-token-ceiling": next_tokens, "natural-text": text,
 }  # fmt: skip
 
@@ -23,6 +24,9 @@ def test_a_claim_holds_where_all_goes_as_the_source_says(name):
     ("name", "changed"),
     [
         ("more-heads", {"times": {"labels": 200}}),
+        ("more-heads-fixed-width", {"few": 300, "many": 800}),
+        ("more-heads-averaged", {"few": 300, "many": 800}),
+        ("more-heads-averaged", {"few": 300, "learned": 4}),
         ("attention-one-checkpoint", {"times": {"labels": 300}}),
         ("attention-one-checkpoint", {"times": {"one-shot, warm": 300}}),
         ("attention-leak", {"leak": 0.006}),
@@ -48,6 +52,7 @@ def test_a_claim_fails_on_its_contrary(name, changed):
 def test_a_claim_waits_where_teachers_have_not_learned(name):
     few = {
         attention: {"teacher": [1.0] * 3 + [0.5] * 21},
+        heads: {"learned": 3},
         next_tokens: {"loss": 0.9},
         text: {"loss": 4.9},
     }
@@ -61,6 +66,10 @@ def test_a_missing_number_never_holds():
     results = attention()
     results["attention"].arrays["curve_middle"][4, 2] = np.nan
     assert CLAIMS["attention-one-checkpoint"].check(results).verdict != "holds"
+    for arm in ("few", "many"):
+        results = heads()
+        results["heads"].arrays[arm][4, 2] = np.nan
+        assert CLAIMS["more-heads-averaged"].check(results).verdict != "holds"
     results = next_tokens()
     results["next tokens"].numbers["2"]["accuracy"]["progressive"][1] = np.nan
     assert CLAIMS["next-token-progressive"].check(results).verdict != "holds"

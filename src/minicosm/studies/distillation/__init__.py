@@ -6,6 +6,7 @@ from .claims import first_stage  # noqa: F401
 from .claims import second_stage  # noqa: F401
 from .claims import parity  # noqa: F401
 from .claims import attention  # noqa: F401
+from .claims import heads  # noqa: F401
 from .claims import hierarchy  # noqa: F401
 from .claims import grammar  # noqa: F401
 from .claims import features  # noqa: F401
