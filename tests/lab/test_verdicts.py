@@ -163,3 +163,37 @@ def test_a_condition_that_is_not_met_leaves_it_undecided():
     guarded = only_if(False, "Not learned.", outcome)
     assert guarded.verdict == "undecided" and guarded.remark == "Not learned."
     assert guarded.numbers == outcome.numbers
+
+
+@pytest.mark.parametrize(
+    ("check", "estimates", "said"),
+    [
+        (all_above, {"a": Estimate(1, -1, 3, 10)}, "x, a: about 40 samples, not 10,"),
+        (all_below, {"a": Estimate(1, -1, 3, 10)}, "x, a: about 40 samples, not 10,"),
+        (all_above, {"a": Estimate(0.3, -1, 1.6, 8)}, "x, a: about 160 samples, not 8,"),
+        # to hold, both; to fail, one
+        (all_above, {"a": Estimate(1, -1, 3, 10), "b": Estimate(1, -2, 4, 10)}, "x, b: about 90"),
+        (all_above, {"a": Estimate(1, -2, 4, 10), "b": Estimate(-1, -3, 1, 10)}, "x, b: about 40"),
+        (lambda name, e: all_within(name, e, 2), {"a": Estimate(1.5, 0.5, 2.5, 9)}, "about 36 "),
+        (lambda name, e: all_within(name, e, 2), {"a": Estimate(3, 0, 6, 9)}, "about 81 "),
+        (all_above, {"a": Estimate(0.0, -1, 1, 10)}, None),
+        (all_above, {"a": Estimate(1.0, -math.inf, math.inf, 1)}, None),
+        (all_above, {"a": Estimate(NAN, -math.inf, math.inf, 0)}, None),
+        (all_above, {}, None),
+    ],
+)
+def test_what_intervals_leave_open_says_what_it_takes(check, estimates, said):
+    outcome = check("x", estimates)
+    assert outcome.verdict == "undecided"
+    assert said in outcome.remark if said else outcome.remark == ""
+
+
+@given(st.integers(4, 40), st.integers(0, 2**32 - 1))
+def test_as_many_samples_as_are_said_to_be_needed_decide(count, seed):
+    """The same sample again and again has the mean and nearly the spread that it has."""
+    sample = np.random.default_rng(seed).normal(0.3, 1, count)
+    outcome = all_above("x", Estimate.of(sample))
+    if outcome.remark:
+        needed = int(outcome.remark.split()[2])
+        more = np.tile(sample, 2 * math.ceil(needed / count))
+        assert all_above("x", Estimate.of(more)).verdict in ("holds", "fails")

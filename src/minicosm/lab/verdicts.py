@@ -3,12 +3,13 @@
 Each function looks at all values and returns an `Outcome` with the number that decided. NaN and a
 missing number (None) are worse than every limit, so that they never hold; without any value the
 outcome is undecided. `all_of` puts outcomes together: one that fails decides, then one that is undecided.
+Where intervals leave a matter open the remark says how many samples would decide it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import inf, isfinite, isnan, nan
+from math import ceil, floor, inf, isfinite, isnan, log10, nan
 from typing import Any
 
 from minicosm.lab.checking import (
@@ -132,22 +133,12 @@ def counterexample(name: str, values: Any, beyond: float) -> Outcome:
 
 def all_above(name: str, estimates: Estimates, least: float = 0.0) -> Outcome:
     """Holds iff every interval lies above `least`; fails if one lies below; otherwise undecided."""
-    named, least = _named(name, estimates), finite_number("least", least)
-    if any(e.high < least for e in named.values()):
-        return Outcome("fails", named)
-    return Outcome(
-        "holds" if named and all(e.low > least for e in named.values()) else "undecided", named
-    )
+    return _on_one_side(_named(name, estimates), finite_number("least", least), inf)
 
 
 def all_below(name: str, estimates: Estimates, most: float = 0.0) -> Outcome:
     """Holds iff every interval lies below `most`; fails if one lies above; otherwise undecided."""
-    named, most = _named(name, estimates), finite_number("most", most)
-    if any(e.low > most for e in named.values()):
-        return Outcome("fails", named)
-    return Outcome(
-        "holds" if named and all(e.high < most for e in named.values()) else "undecided", named
-    )
+    return _on_one_side(_named(name, estimates), -inf, finite_number("most", most))
 
 
 def all_within(name: str, estimates: Estimates, margin: float, around: float = 0.0) -> Outcome:
@@ -156,11 +147,41 @@ def all_within(name: str, estimates: Estimates, margin: float, around: float = 0
     named = _named(name, estimates)
     check_number("margin", margin, lambda x: 0 < x < inf, "a positive finite number")
     around = finite_number("around", around)
-    low, high = around - margin, around + margin
+    return _on_one_side(named, around - margin, around + margin)
+
+
+def _on_one_side(named: dict[str, Estimate], low: float, high: float) -> Outcome:
+    """Whether the intervals lie between two limits, of which one may be infinite."""
     if any(e.low > high or e.high < low for e in named.values()):
         return Outcome("fails", named)
-    inside = named and all(low < e.low and e.high < high for e in named.values())
-    return Outcome("holds" if inside else "undecided", named)
+    inside = {name: _inside(e, low, high) for name, e in named.items()}
+    if named and all(inside.values()):
+        return Outcome("holds", named)
+    left_open = {name: e for name, e in named.items() if not inside[name]}
+    return Outcome("undecided", named, remark=_what_it_takes(left_open, low, high))
+
+
+def _inside(e: Estimate, low: float, high: float) -> bool:
+    return (low == -inf or low < e.low) and (high == inf or e.high < high)
+
+
+def _what_it_takes(estimates: Mapping[str, Estimate], low: float, high: float) -> str:
+    """How many samples decide, if means and spreads stay: where n samples have an interval of half-width
+    h and the mean is a distance d from the limit it is `n (h / d)^2`. One mean beyond a limit is enough
+    to fail; to hold, all intervals have to be narrow."""
+    beyond, before = [], []
+    for name, e in estimates.items():
+        half, gap = (e.high - e.low) / 2, min(abs(e.value - low), abs(e.value - high))
+        if not (isfinite(half) and gap > 0 and e.count):
+            return ""
+        needed = max(e.count + 1, ceil(e.count * (half / gap) ** 2))
+        (before if low < e.value < high else beyond).append((needed, e.count, name))
+    if not estimates:
+        return ""
+    needed, count, name = min(beyond) if beyond else max(before)
+    unit = 10 ** max(0, floor(log10(needed)) - 1)
+    rounded = ceil(needed / unit) * unit
+    return f"{name}: about {rounded} samples, not {count}, would decide if mean and spread stay."
 
 
 def _named(name: str, estimates: Estimates) -> dict[str, Estimate]:
