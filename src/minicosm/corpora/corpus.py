@@ -139,7 +139,7 @@ def _sequences(
         }
 
 
-def bounded(draw: Callable[[Any, int], Any], size: int, laws: str) -> tuple[Any, int]:
+def bounded(draw: Callable[..., Any], size: int, laws: str) -> tuple[Any, int]:
     """`draw(first, size)` compiled for as large a size, up to the given one, as its memory allows, and that
     size: what the law of a sequence needs, besides itself, is up to the world."""
     import jax

@@ -169,7 +169,8 @@ def _what_it_takes(estimates: Mapping[str, Estimate], low: float, high: float) -
     """How many samples decide, if means and spreads stay: where n samples have an interval of half-width
     h and the mean is a distance d from the limit it is `n (h / d)^2`. One mean beyond a limit is enough
     to fail; to hold, all intervals have to be narrow."""
-    beyond, before = [], []
+    beyond: list[tuple[int, int, str]] = []
+    before: list[tuple[int, int, str]] = []
     for name, e in estimates.items():
         half, gap = (e.high - e.low) / 2, min(abs(e.value - low), abs(e.value - high))
         if not (isfinite(half) and gap > 0 and e.count):
