@@ -205,15 +205,15 @@ SHOWN = {
 }  # fmt: skip
 
 
-def results(refined, searched=0.95, **fields):
+def results(refined, searched=0.95, shifts=(-0.01, 0, 0.01), **fields):
     """Three seeds of every arm, a little apart from one another."""
     found = {}
     for data in DATA:
-        rows = [seed(np.array(refined[data]) + d, **fields) for d in (-0.01, 0, 0.01)]
+        rows = [seed(np.array(refined[data]) + d, **fields) for d in shifts]
         config = Refining(0, data=data, rejecters=("none", "linear"))
         numbers = {"parameters": 10, "seeds": measures.by_seed(rows)}
         found[data] = TrialResult(numbers, SHOWN, config)
-        rows = [causal(searched + d) for d in (-0.005, 0, 0.005)]
+        rows = [causal(searched + d / 2) for d in shifts]
         numbers = {"parameters": 10, "seeds": measures.by_seed(rows)}
         found[CAUSAL[data]] = TrialResult(numbers, {}, Refining(0, data=data, causal=True))
     for data in OPEN:
@@ -252,6 +252,19 @@ def test_checks_come_out_as_the_numbers_say():
     assert choices.rejecters(good).verdict == "holds"
     assert choices.noisier(good | {KEPT: low["distilled"]}).verdict == "holds"
     assert choices.noisier(low | {KEPT: good["distilled"]}).verdict == "fails"
+
+
+def test_arms_may_have_different_numbers_of_seeds():
+    """Two seeds more, far off, in arms whose partner does not have them: no verdict changes."""
+    few = results(GOOD)
+    more = results(GOOD, shifts=(-0.01, 0, 0.01, -0.3, -0.3))
+    for check in (claims.near, claims.distillation, stutter.stutter, stutter.stutter_is_bayes):
+        wanted = check(few)
+        for data in DATA:
+            assert check(few | {CAUSAL[data]: more[CAUSAL[data]]}).verdict == wanted.verdict
+    gaps = claims.near(few | {"distilled": more["distilled"]}).numbers
+    assert gaps["points lost, distilled"] == claims.near(few).numbers["points lost, distilled"]
+    assert choices.noisier(more | {KEPT: few["undistilled"]}).verdict == "holds"
 
 
 CLAIMS = {claim.id: claim for claim in STUDY.claims}

@@ -69,10 +69,15 @@ def refiners(results: Results) -> list[str]:
     ]
 
 
+def shared(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the seeds that both arms have."""
+    both = np.minimum(len(first), len(second))
+    return first[:both], second[:both]
+
+
 def apart(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Differences, seed by seed, of the seeds that both arms have."""
-    both = np.minimum(len(first), len(second))
-    return first[:both] - second[:both]
+    return np.subtract(*shared(first, second))
 
 
 def points(first: np.ndarray, second: np.ndarray) -> Estimate:

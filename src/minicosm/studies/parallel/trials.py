@@ -183,7 +183,7 @@ class Arms(Training):
     """What all arms have in common."""
 
     easy_seeds: int = 3
-    """Models of an arm whose seeds come out alike: targets with one mode, or decoding token by token."""
+    """Models of an arm whose seeds come out alike: peaked targets, or decoding token by token."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -234,7 +234,8 @@ ARMS: dict[str, dict[str, Any]] = {
     ONE_STAGE: {"data": "undistilled", "stages": 1},
     PLAIN: {"data": "undistilled", "positional": False},
 }
-OPEN_ARMS = ("undistilled", ONE_STAGE, PLAIN)  # seeds differ much: all of them are needed
+# Seeds of these differ much, or they are compared with one whose seeds do: all of them are needed.
+ALL_SEEDS = ("undistilled", ONE_STAGE, PLAIN, "distilled", KEPT)
 
 
 def _translators(*arms: str, exact: Iterable[Data] = ()) -> Any:
@@ -265,7 +266,7 @@ def _translators(*arms: str, exact: Iterable[Data] = ()) -> Any:
         found = {
             name: Trial(
                 training.run,
-                Refining(**(given | ({} if name in OPEN_ARMS else few) | ARMS[name])),
+                Refining(**(given | ({} if name in ALL_SEEDS else few) | ARMS[name])),
             )
             for name in arms
         }

@@ -22,7 +22,7 @@ from minicosm.lab import (
 )
 
 from ..figures.refinement import quality_figure, tokens_figure
-from ..readings import PASSES, after, if_learned, of_seeds, points, refiners, searched
+from ..readings import PASSES, after, if_learned, of_seeds, points, refiners, searched, shared
 from ..study import STUDY, THESIS
 from ..trials import CAUSAL, DATA, EXACT, MARGINALS, Data, every_translator, refining_and_exact
 
@@ -66,7 +66,8 @@ def _executed_table(results: Results) -> Table:
     for data in DATA:
         ran = after(results, data, 4, "executed")
         causal = of_seeds(results, CAUSAL[data], "greedy", "executed")
-        lines.append((data, Estimate.of(ran), Estimate.of(causal), Estimate.of(causal / ran)))
+        times = np.divide(*shared(causal, ran))
+        lines.append((data, Estimate.of(ran), Estimate.of(causal), Estimate.of(times)))
     columns = ("data", "refinement, at most 4", "token by token", "times as many")
     return Table("mean number of decoder passes for a source", columns, tuple(lines))
 
