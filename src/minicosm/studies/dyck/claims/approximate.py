@@ -14,7 +14,7 @@ from minicosm.lab import (
 )
 
 from .. import trials
-from ..study import STUDY, THESIS
+from ..study import OTHER, STUDY, THESIS
 from .sentences import IDENTITY, PRINTED, power
 
 claim = STUDY.section(__doc__)
@@ -38,8 +38,8 @@ claim(
 claim(
     id="dyck/lemma-2.2.1-as-printed",
     title="Lemma 2.2.1 with the printed constant",
-    source=f"{THESIS}, proof of Lemma 2.2.1",
-    statement=r"The same with $R = 4 s/\epsilon + 1$.",
+    source=f"{THESIS}, proof of Lemma 2.2.1 ({OTHER}, Lemma 24)",
+    statement=r"The same with $R = 4 s/\epsilon + 1$ (the source writes $r_0$ for $s$).",
     criterion=r"Fails if some triple is further apart than $\epsilon$.",
     trials=trials.approximate,
     kind="lemma",
@@ -105,7 +105,7 @@ claim(
 claim(
     id="dyck/equation-2.73-as-printed",
     title="Eq. 2.73 as printed",
-    source=f"{THESIS}, Eq. 2.73",
+    source=f"{THESIS}, Eq. 2.73 ({OTHER}, Eq. 3.54)",
     statement=(
         r"The same with a sum over $1 \le s < d'$ and $\lfloor (N - 2d' - 2d)/2 \rfloor$ pairs."
     ),
@@ -152,7 +152,7 @@ def excess_loss(results: Results) -> Outcome:
 @claim(
     id="dyck/loss-as-printed",
     title="The hypothesis of Theorem 2.2.2 on the loss itself",
-    source=f"{THESIS}, Theorem 2.2.2",
+    source=f"{THESIS}, Theorem 2.2.2 ({OTHER}, Section 3.6.4.2, Theorem 2)",
     statement=(
         r"Some model has a squared loss of at most $(q (1 - q) / k^2)^N \epsilon$, for an "
         r"$\epsilon$ below 1 and $N > 8D$."

@@ -94,10 +94,11 @@ claim(
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        r"Hoeffding's inequality is used for $r > 0$ and then with $r = c \tanh(J_0) / 2 - 1$, which is "
-        r"positive only if $c \tanh(J_0) > 2$. In two spins with $J_0 = 0.001$, $r$ is $-0.999$, its square "
-        "promises one step, and the exact chance to stay is 0.2505, not 0.26. Corollary 4.1.1 is not "
-        "touched: Assumption 4.1.6 implies the condition.",
+        r"Hoeffding's inequality is used for $r > 0$ and then with $r = c \tanh(J_0) / 2 - 1$, $c "
+        r"= |C_G|$, which is positive only if $c \tanh(J_0) > 2$. In two spins with $J_0 = "
+        "0.001$, $r$ is $-0.999$, its square promises one step, and the exact chance to stay is "
+        "0.2505, not 0.26. Corollary 4.1.1 is not touched: Assumption 4.1.6 implies the "
+        "condition.",
         corrected_by="parallel/proposition-4.1.5",
     ),
 )
