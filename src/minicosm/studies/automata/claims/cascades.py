@@ -68,7 +68,7 @@ claim(
 
 claim(
     id="automata/lemma-20-size-as-printed",
-    title="Its width in terms of |G| + |Q|",
+    title="The width of Lemma 20 in terms of |G| + |Q|",
     source=f"{THESIS}, Section 3.4.4.3.4, Lemma 20",
     statement=(
         r"$d = \mathrm{dim}_G + \mathrm{repDim}_G + \mathrm{dim}_M \le |G| + |Q| + 4$, and heads have "

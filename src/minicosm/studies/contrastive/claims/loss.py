@@ -142,7 +142,7 @@ def theorem_3(results: Results) -> Outcome:
 
 @claim(
     id="contrastive/theorem-3-any-q-as-printed",
-    title="The same with any contrast law, as printed",
+    title="For any kernel a small loss is a small distance, with any contrast law, as printed",
     source=f"{THESIS}, Section 2.1.1.4.2, Theorem 3 as printed",
     statement=(
         r"Theorem 3 names no $q$: the ratio of $\mathbb{E} |p - p_*|$ to $\sqrt{\epsilon_{tr}} \, "

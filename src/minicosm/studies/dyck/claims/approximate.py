@@ -39,14 +39,17 @@ claim(
     id="dyck/lemma-2.2.1-as-printed",
     title="Lemma 2.2.1 with the printed constant",
     source=f"{THESIS}, proof of Lemma 2.2.1 ({OTHER}, Lemma 24)",
-    statement=r"The same with $R = 4 s/\epsilon + 1$ (the source writes $r_0$ for $s$).",
+    statement=(
+        r"If $\|r\| \ge R r_0$ with $r_0$ the larger of $\|a\|$, $\|b\|$ and $R = 4 r_0/\epsilon + 1$, "
+        r"then $a + r$ and $b + r$, scaled to length 1, are at most $\epsilon$ apart."
+    ),
     criterion=r"Fails if some triple is further apart than $\epsilon$.",
     trials=trials.approximate,
     kind="lemma",
     expected="fails",
     erratum=Erratum(
         "constant",
-        r"The proof is right where lengths are measured in units of $s$, and $R = 4/\epsilon + 1$ "
+        r"The proof is right where lengths are measured in units of $r_0$, and $R = 4/\epsilon + 1$ "
         "is its constant. As printed $R$ changes with the unit of length: for short $a$ and $b$ it "
         "is nearly 1, and $r$ of about their length leaves their directions apart. What follows "
         r"needs of $R$ only that it is a function of $\epsilon$.",
@@ -104,10 +107,12 @@ claim(
 
 claim(
     id="dyck/equation-2.73-as-printed",
-    title="Eq. 2.73 as printed",
+    title="What the strings of Theorem 2.2.2 contribute, as printed",
     source=f"{THESIS}, Eq. 2.73 ({OTHER}, Eq. 3.54)",
     statement=(
-        r"The same with a sum over $1 \le s < d'$ and $\lfloor (N - 2d' - 2d)/2 \rfloor$ pairs."
+        r"$d'$ opens of type $i$, $\lfloor N/2 \rfloor - d' - d - 1$ pairs and $d'$ closes contribute "
+        r"$\sum_{1 \le s < d'} S_s + \lfloor (N - 2d' - 2d)/2 \rfloor S_{d'+1}$ to a query of depth "
+        "$d - 1$."
     ),
     criterion=f"Fails if some string is off by more than {PRINTED:g} (relative to the largest contribution).",
     trials=trials.approximate,

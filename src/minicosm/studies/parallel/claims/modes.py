@@ -80,11 +80,12 @@ claim(
 
 claim(
     id="parallel/proposition-4.1.5-as-printed",
-    title="The same without a condition on $J_0$",
+    title="Independent parallel sampling is stuck, without a condition on $J_0$",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
     statement=(
-        "Under Assumption 4.1.5 alone the sampler is stuck for "
-        r"$\lfloor \tfrac{\delta}{2} e^{c_{\text{stuck}}} \rfloor$ steps."
+        r"Under Assumption 4.1.5 alone, from any start with clique sum $\le -2$ the sampler keeps it $\le "
+        r"-2$ for $\lfloor \tfrac{\delta}{2} e^{c_{\text{stuck}}} \rfloor$ steps with probability "
+        r"$1 - \delta$."
     ),
     criterion=(
         r"Fails if two spins with $J_0 = 0.001$ and $\delta = 0.74$ stay with probability below 0.26."
