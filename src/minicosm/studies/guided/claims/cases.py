@@ -13,7 +13,6 @@ from minicosm.lab import (
     all_below,
     all_of,
     all_within,
-    at_most,
     only_if,
 )
 
@@ -60,7 +59,6 @@ GRID = {
     0.7: (0.018, 0.025, 0.101, 0.239, 0.353, 0.531),
 }  # fmt: skip
 """The same of baselines, by top_p, for temperatures of 0.2, 0.4, ..., 1.2."""
-QUOTA_TIMES_STRIDE = 16
 MARGIN = 0.05
 """What counts as no difference in the share of different correct cases."""
 
@@ -141,37 +139,6 @@ def beats_baseline(results: Results) -> Outcome:
         tables=(_table(results), *_grid(results)),
     )
     return _judged(results, outcome)
-
-
-@claim(
-    id="guided/cases-calls-bounded",
-    title="A text takes at most quota times stride more calls than it may have tokens",
-    source=(
-        f"{THESIS}, Section 3.2.2.1 and Table 3.13, with the refilled tokens ($384 + QB$), "
-        f"{STAND_IN}"
-    ),
-    statement=(
-        "With Algorithm 1 (quota 4, stride 4) no text takes more calls than the new tokens that it may have "
-        "and 16, in each of the three groups."
-    ),
-    criterion=f"The most calls of any text, over all generators, are at most that. {UNLEARNED}",
-    trials=cases,
-    uses=("guided/largest-query-count",),
-    kind="experiment",
-)
-def calls_bounded(results: Results) -> Outcome:
-    allowed = next(iter(results.values())).numbers["new_tokens"]
-    most = {group: arm(results, f"guided {g}", "most_calls") for group, g in GROUPS.items()}
-    more = {
-        f"mean calls above no verifier, {group}": Estimate.of(
-            gain(results, f"guided {g}", f"baseline {g}", "calls")
-        )
-        for group, g in GROUPS.items()
-    }
-    outcome = at_most(
-        "most calls less tokens", [m - allowed for m in most.values()], QUOTA_TIMES_STRIDE
-    )
-    return _judged(results, all_of(outcome, numbers=more))
 
 
 def _yields(results: Results, name: str) -> np.ndarray:
