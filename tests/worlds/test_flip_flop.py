@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import rel_entr
 
 from minicosm.worlds import FlipFlop, Joint, Mixture, Semiautomaton, flip_flop
 
@@ -90,6 +91,10 @@ def test_probabilities_next_laws_and_losses_are_those_of_the_enumeration(world):
     assert world.optimal_loss() == pytest.approx(loss)
     reads = sum(p * (s[::2] == R).sum() for s, p in zip(tokens, wanted, strict=True))
     assert world.reads() == pytest.approx(reads)
+    assert world.support() == (wanted > 0).sum()
+    even = FlipFlop(world.length, [0.2, 0.3, 0.5], symbols=world.symbols, select=world.select)
+    other = np.array([probability(even, c) for _, c in every])
+    assert world.divergence(even) == pytest.approx(rel_entr(wanted, other).sum())
 
 
 def test_all_sequences_of_six_tokens_sum_to_one():

@@ -142,7 +142,7 @@ def drawn_rows(world, keys):
     return strings, jax.vmap(lambda t: world.next_logits(t, start=True))(strings)
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_next_laws_of_a_mixture_are_those_of_its_table(seed):
     rng = np.random.default_rng(seed)

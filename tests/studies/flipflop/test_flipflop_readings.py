@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import beta, ttest_ind
+from scipy.stats import beta, binomtest, ttest_ind
 
 from minicosm.lab import TrialResult
 from minicosm.studies.flipflop import readings
@@ -47,6 +47,32 @@ def test_shares_have_exact_intervals():
     found = readings.share(3, 10)
     assert found.high == pytest.approx(beta.ppf(0.975, 4, 7))
     assert np.isnan(readings.share(float("nan"), 4).value) and np.isnan(readings.share(0, 0).value)
+
+
+def test_error_rates_have_exact_limits():
+    for hits, count in ((0, 5000), (1, 300), (7, 40), (40, 40)):
+        wanted = binomtest(hits, count).proportion_ci(0.95, "exact")
+        low, high = readings.interval(np.array([hits]), count)
+        assert (low[0], high[0]) == pytest.approx((wanted.low, wanted.high))
+        one_sided = binomtest(hits, count, alternative="less").proportion_ci(0.95, "exact")
+        assert readings.upper_limit(hits, count) == pytest.approx(one_sided.high)
+    assert readings.upper_limit(0, 1e6) == pytest.approx(3e-6, rel=0.01)
+
+
+def test_wrong_reads_of_one_run_do_not_decide_where_runs_err():
+    """Far reads go wrong in one run, or in all; near ones in all."""
+    for far, verdict in (([3, 0, 0, 0, 0, 0, 0], "undecided"), ([3] * 7, "holds")):
+        sparse, dense = np.zeros((7, 1, 60)), np.zeros((7, 1, 60))
+        sparse[:, 0, 50], dense[:, 0, 0] = far, 90
+        every = np.zeros((1, 60))
+        every[0, :10] = 100
+        made = arm([90] * 7, sparse=far, distances_sparse=sparse, distances_dense=dense,
+                   all_distances_inside=every)  # fmt: skip
+        outcome = claims.long_and_short({LONG: made})
+        assert outcome.verdict == verdict
+        share = outcome.numbers["share of wrong reads, distance above 10"]
+        assert share.value == 1 and (share.low > 0) == (verdict == "holds")
+        assert ("1 err on sparse strings and 7 on dense" in outcome.remark) == (verdict != "holds")
 
 
 def test_differences_of_shares_are_those_of_newcombe():
@@ -99,7 +125,10 @@ def test_a_claim_needs_six_runs_and_can_fail():
     assert claims.glitches({LONG: arm([40] * 8, inside=[20] * 8)}).verdict == "undecided"
     clean = {SHORT_LSTM: arm([0] * 8), LONG_LSTM: arm([0] * 8)}
     assert claims.lstm(clean).verdict == "holds"
-    assert claims.lstm(clean | {LONG_LSTM: arm([0] * 7 + [1])}).verdict == "fails"
+    one = claims.lstm(clean | {LONG_LSTM: arm([0] * 7 + [1])})
+    assert one.verdict == "fails"
+    limits = [one.numbers[f"upper limit of the error, {name}"] for name in ("sparse", "dense")]
+    assert limits == pytest.approx([beta.ppf(0.95, 1, 160_000), beta.ppf(0.95, 2, 159_999)])
     few, many = arm([0, 1] * 4, sparse=[0] * 8), arm([900, 700] * 4, sparse=[90, 70] * 4)
     names = (remedies.LONG_MIXTURE, remedies.SHORT_MIXTURE, LONG, remedies.SHORT)
     results = dict(zip(names, (few, few, many, many), strict=True))
@@ -112,6 +141,29 @@ def test_a_claim_needs_six_runs_and_can_fail():
     assert claims.generative(short | {GENERATIVE: told}).verdict == "holds"
     told = replace(many, numbers=many.numbers | {"loss": [1.03] * 8, "optimum": 1.0})
     assert claims.generative(short | {GENERATIVE: told}).verdict == "undecided"
+
+
+def test_sizes_are_layers_widths_and_heads():
+    shapes = [(layers, width, heads) for layers in (2, 4) for width in (32, 64) for heads in (2, 4)]
+    rng, results = np.random.default_rng(0), {}
+    for layers, width, heads in shapes:
+        made = arm(
+            (10 * heads + rng.integers(0, 9, 30)).tolist(), sparse=rng.integers(1, 90, 30).tolist()
+        )
+        config = replace(made.config, layers=layers, width=width, heads=heads)
+        results[str((layers, width, heads))] = replace(made, config=config)
+    numbers = remedies.size(results).numbers
+    assert numbers["correlation, heads, dense"].low > 0.3
+    for name in (
+        "layers, dense",
+        "width, dense",
+        "layers, sparse",
+        "width, sparse",
+        "heads, sparse",
+    ):
+        assert (
+            -0.3 < numbers[f"correlation, {name}"].low < numbers[f"correlation, {name}"].high < 0.3
+        )
 
 
 def test_language_models_are_asked_for_and_compared():

@@ -2,6 +2,7 @@
 
 import itertools
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -67,6 +68,8 @@ def test_the_n_gram_numbers():
     np.testing.assert_allclose(found, [0.5, 0.478, 0.468], atol=6e-4)
     assert n_gram_error(FlipFlop(8, [0.3, 0.2, 0.5]), 4).holds
     assert len(all_strings(12)) == 1250
+    with pytest.raises(ValueError, match="world ignores every pair"):
+        n_gram_guesses(FlipFlop(8, p_ignore=1.0))
 
 
 # -- networks -----------------------------------------------------------------------------------------
@@ -90,6 +93,30 @@ def test_with_a_smaller_constant_the_network_fails_where_the_leak_passes_a_quart
     wrong, reads = wrong_reads(two_layer_transformer(256, 2.2 * 256), strings)
     assert 0.2 < wrong / reads < 0.5
     assert wrong_reads(two_layer_transformer(64, 2.2 * 64), drawn(64, 0.1, 30))[0] == 0
+
+
+def test_strings_that_are_not_of_the_language_decide_nothing():
+    theorem = proposition_3(FlipFlop(8, p_ignore=0.5))
+    for string, fault in (
+        ([1, 3, 0, 3, 2, 3], "pair 0 stands before the first write"),
+        ([0, 3, 2, 3, 1, 4], "pair 2 is a read that does not say what was written last"),
+        ([0, 3, 4, 1, 1, 3], "pair 1 is no instruction"),
+        ([0, 3, 1], "pairs need an even number"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            theorem.certify(strings=np.array([string]))
+
+
+def test_the_mlp_rounds_what_is_within_a_quarter():
+    model = two_layer_transformer(8)
+    u = np.concatenate([np.linspace(0, 0.25, 11), np.linspace(0.75, 1, 11)])  # a share
+    for layer, coordinate in ((0, 6), (1, 0)):
+        mlp = jax.tree.map(lambda leaf, at=layer: np.asarray(leaf[at], float), model.layers.mlp)
+        row = np.zeros((len(u), 7))
+        row[:, coordinate] = u
+        rounded = row + np.maximum(row @ mlp.up + mlp.up_bias, 0) @ mlp.down
+        np.testing.assert_allclose(rounded[:, coordinate], u > 0.5, atol=1e-12)
+        assert not np.delete(rounded, coordinate, axis=1).any()
 
 
 def test_margins_of_the_two_layers():
@@ -256,26 +283,26 @@ def test_a_solution_and_where_it_stops_being_one():
 
 
 def test_proposition_4_bounds_the_heads_of_a_transformer():
-    """With the scale of its logits and latents of any norm, which multiplies sigma by its square."""
+    """With the scale of its logits, biases of queries and keys as those of a latent that is always 1, and
+    latents of any norm, which multiplies sigma by its square."""
     config = TransformerConfig(
-        5,
-        layers=1,
-        heads=2,
-        width=8,
-        max_length=32,
-        causal=True,
-        attention_bias=False,
-        init_std=0.5,
+        5, layers=1, heads=2, width=8, max_length=32, causal=True, init_std=0.5
     )
     model = jax.jit(lambda key: Transformer(config, key=key))(jax.random.key(0))
+    bias = 0.5 * jax.random.normal(jax.random.key(1), model.layers.attention.qkv_bias.shape)
+    model = eqx.tree_at(lambda m: m.layers.attention.qkv_bias, model, bias)
     tokens = drawn(32, 0.5, 1)[0]
     trace = jax.jit(lambda t: model.trace(t))(tokens)
     hidden = np.asarray(trace.hidden[0], float)
     latents = hidden - hidden.mean(axis=1, keepdims=True)
     latents /= np.sqrt((latents**2).mean(axis=1, keepdims=True) + 1e-5)
+    latents = np.column_stack([latents, np.ones(len(latents))])
     size = np.linalg.norm(latents, axis=1).max()
+    attention = jax.tree.map(lambda leaf: np.asarray(leaf[0], float), model.layers.attention)
     for head in range(2):
-        query, keys = (np.asarray(model.layers.attention.qkv[0, :, k, head], float) for k in (0, 1))
+        query, keys = (
+            np.vstack([attention.qkv[:, k, head], attention.qkv_bias[k, head]]) for k in (0, 1)
+        )
         M = config.scale * size**2 * keys @ query.T
         theorem = proposition_4(M, latents / size)
         assert theorem.holds

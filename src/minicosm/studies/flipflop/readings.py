@@ -79,6 +79,21 @@ def share(hits: Any, count: int) -> Estimate:
     return Estimate(int(hits) / count, float(interval.low), float(interval.high), count)
 
 
+def interval(hits: np.ndarray, count: float) -> tuple[np.ndarray, np.ndarray]:
+    """Exact 95% intervals of error rates (Clopper and Pearson), as if reads were independent."""
+    from scipy.stats import beta
+
+    low = np.where(hits > 0, beta.ppf(0.025, np.maximum(hits, 1), count - hits + 1), 0.0)
+    return low, np.where(hits < count, beta.ppf(0.975, hits + 1, count - hits), 1.0)
+
+
+def upper_limit(hits: float, count: float) -> float:
+    """The exact one-sided 95% limit of an error rate: `3 / count` where there are no hits."""
+    from scipy.stats import beta
+
+    return float(beta.ppf(0.95, hits + 1, count - hits)) if hits < count else 1.0
+
+
 def share_of_glitching(results: Results, arm: str, *names: str) -> Estimate:
     """The share of the runs that have learned with a wrong read on one of these sets."""
     kept = learned(results, arm)
@@ -144,7 +159,8 @@ def rises(results: Results, arm: str) -> np.ndarray:
 
 def distance_shares(results: Results, arm: str, far: int) -> dict[str, Estimate]:
     """Among wrong reads of the runs that have learned, the shares whose write is more than `far` pairs back
-    (on sparse strings) and at most 3 (on dense ones), resampling runs."""
+    (on sparse strings) and at most 3 (on dense ones), resampling runs; among no wrong reads the share is
+    zero."""
     kept = learned(results, arm)
     arrays = results[arm].arrays
     sparse = np.asarray(arrays["distances_sparse"], float)[kept, 0]
@@ -163,7 +179,8 @@ def _resampled(hits: np.ndarray, totals: np.ndarray) -> Estimate:
     rng = np.random.default_rng(0)
     drawn = rng.integers(0, n, (2000, n))
     sums = totals[drawn].sum(axis=1)
-    shares = hits[drawn].sum(axis=1)[sums > 0] / sums[sums > 0]
+    # Dropping resamples without a wrong read would make the wrong reads of one run an interval of [1, 1].
+    shares = hits[drawn].sum(axis=1) / np.where(sums > 0, sums, 1)
     low, high = np.percentile(shares, [2.5, 97.5])
     return Estimate(float(hits.sum() / totals.sum()), float(low), float(high), n)
 

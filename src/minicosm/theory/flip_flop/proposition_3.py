@@ -135,12 +135,33 @@ def least_margin(model: Any, strings: Int[AnyArray, "n T"], precise: bool = True
     return float(margins[asked].min())
 
 
-def _certificate(name: str, model: Any) -> Any:
+def _certificate(model: Any) -> Any:
     def check(strings: Int[AnyArray, "n T"], precise: bool = True) -> Theorem:
         wrong, reads = wrong_reads(model, strings, precise)
-        return Theorem.identity(name, wrong, within=0, cases=reads, details={"wrong": wrong})
+        _check_language(np.asarray(strings))
+        return Theorem.identity("", wrong, within=0, cases=reads, details={"wrong": wrong})
 
     return check
+
+
+def _check_language(strings: Int[np.ndarray, "n T"]) -> None:
+    """Refuse strings that are not of the language: what a network says of them decides nothing."""
+    if strings.shape[1] % 2:
+        raise ValueError(f"strings have {strings.shape[1]} tokens; pairs need an even number")
+    instructions, symbols = strings[:, ::2], strings[:, 1::2]
+    place = np.arange(instructions.shape[1])
+    latest = np.maximum.accumulate(np.where(instructions == WRITE, place, -1), axis=1)
+    written = np.take_along_axis(symbols, np.maximum(latest, 0), axis=1)
+    faults = {
+        "is no instruction (0, 1, 2) and symbol (3, 4)": (instructions >= SYMBOL) | (symbols < SYMBOL),
+        "stands before the first write": latest < 0,
+        "is a read that does not say what was written last":
+            (instructions == READ) & (symbols != written),
+    }  # fmt: skip
+    for fault, found in faults.items():
+        if found.any():
+            row, pair = np.argwhere(found)[0]
+            raise ValueError(f"strings[{row}] is not of the language; its pair {pair} {fault}")
 
 
 def _one_bit(world: FlipFlop) -> Condition:
@@ -157,7 +178,7 @@ def proposition_3(world: FlipFlop) -> Theorem:
     if not condition.holds:
         return Theorem("Proposition 3", (condition,))
     model = two_layer_transformer(world.length)
-    return Theorem("Proposition 3", (condition,), construction=model, check=_certificate("", model))
+    return Theorem("Proposition 3", (condition,), construction=model, check=_certificate(model))
 
 
 @checked(world=kind(FlipFlop))
@@ -168,7 +189,7 @@ def proposition_3_linear(world: FlipFlop) -> Theorem:
         return Theorem("Proposition 3, c = 3T", (condition,))
     model = two_layer_transformer(world.length, linear(world.length))
     return Theorem(
-        "Proposition 3, c = 3T", (condition,), construction=model, check=_certificate("", model)
+        "Proposition 3, c = 3T", (condition,), construction=model, check=_certificate(model)
     )
 
 

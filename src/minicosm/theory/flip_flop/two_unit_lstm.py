@@ -60,4 +60,4 @@ def recurrent_memory(world: FlipFlop) -> Theorem:
     if not condition.holds:
         return Theorem("Two-unit LSTM", (condition,))
     model = two_unit_lstm()
-    return Theorem("Two-unit LSTM", (condition,), construction=model, check=_certificate("", model))
+    return Theorem("Two-unit LSTM", (condition,), construction=model, check=_certificate(model))

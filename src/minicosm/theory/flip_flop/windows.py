@@ -72,6 +72,10 @@ def n_gram_guesses(world: FlipFlop) -> Theorem:
     """A predictor that sees `.1 / (1 - p_i)` tokens errs on at least .45 of the reads, one that sees
     `5 / (1 - p_i)` can err on less than .1."""
     rate = 1 - float(np.asarray(world.p)[IGNORE])
+    if rate <= 0:
+        raise ValueError(
+            "world ignores every pair, p_i = 1; writes or reads must have a probability"
+        )
     few, many = max(1, int(0.1 / rate + 1e-9)), int(np.ceil(5 / rate - 1e-9))
     low, high = world.window_error(few), world.window_error(many)
     return Theorem.inequality(

@@ -15,7 +15,7 @@ from ..experiment_trials import (
     SPARSE_1,
     simulations,
 )
-from ..figures.simulation import diversity_figure, drift_figure, entropy_figure, maps_figure
+from ..figures.simulation import drift_figure, entropy_figure, maps_figure, norms_figure
 from ..study import STUDY, THESIS
 from .guards import IF_SOLVED, if_solved, looks
 
@@ -227,7 +227,7 @@ def misleading(results: Results) -> Outcome:
         "interval lies below 0: holds; above: fails; otherwise undecided." + RECIPE
     ),
     trials=simulations(DEEP, DEEP_01, DEEP_FIRST),
-    figure=diversity_figure,
+    figure=norms_figure,
     kind="experiment",
     uses=("flipflop/sharp",),
 )

@@ -17,12 +17,14 @@ CONSTANTS = ("2.2 T", "2.5 T", "3 T", "2 T ln(8 T)")
 
 def constants_figure(results: Results) -> "Figure":
     """The network of Proposition 3 on dense strings, for several sizes c of its scores: the least margin of a
-    read, in logits, and the share of wrong reads, against the length."""
+    read, in logits, and the share of wrong reads, against the length. Marks are nested, as the curves of all
+    but one are the same."""
     fig = figure(7.6, 3.0)
     left, right = fig.subplots(1, 2)
     config, arrays = results["suite"].config, results["suite"].arrays
     for i, name in enumerate(CONSTANTS):
-        style: Any = {"marker": "osD^"[i], "ms": 4, "ls": "-", "color": PALETTE[i]}
+        style: Any = {"marker": "o", "ms": (4, 13, 10, 7)[i], "mfc": PALETTE[0] if i == 0 else "none",
+                      "lw": 1, "ls": "-", "color": PALETTE[i]}  # fmt: skip
         left.semilogx(config.lengths, arrays["margins"][i], label=f"c = {name}", **style)
         right.semilogx(config.lengths, 100 * arrays["ratios"][i], **style)
     left.axhline(0, ls="--", lw=1, color="0.5")
@@ -30,7 +32,7 @@ def constants_figure(results: Results) -> "Figure":
     left.set_ylim(-0.6, 0.6)
     right.set(xlabel="length $T$", ylabel="wrong reads (%)")
     right.set_ylim(-2, 50)
-    left.legend(fontsize=8, loc="lower left")
+    left.legend(fontsize=8, loc="lower left", markerscale=0.5)
     return fig
 
 
@@ -56,8 +58,9 @@ def failure_figure(results: Results) -> "Figure":
     lengths = np.array(
         [x for x in rows(results, "Proposition 5")["length"] if x is not None], float
     )
-    left.hist(np.log10(lengths), bins=24, color=PALETTE[0])
-    left.set(xlabel="fails by length (log$_{10}$)", ylabel="random heads")
+    edges = np.unique(np.round(np.geomspace(2, lengths.max() + 1, 18))) - 0.5  # lengths are whole
+    left.hist(lengths, bins=edges.tolist(), color=PALETTE[0])
+    left.set(xscale="log", xlabel="length by which a head fails", ylabel="random heads")
     found = rows(results, "Proposition 5, a solution")
     a, first = np.array(found["a"], float), np.array(found["first failure"], float)
     for sign, colour, name in ((1, PALETTE[0], "a > 0"), (-1, PALETTE[1], "a < 0")):
@@ -66,6 +69,7 @@ def failure_figure(results: Results) -> "Figure":
         x = np.geomspace(5e-4, 0.5, 50)
         y = np.sqrt(7 / x) + 0.5 if sign > 0 else 7 / x
         right.loglog(x, y, color=colour, ls="-", lw=1)
-    right.set(xlabel="$|W_{Qp}^\\top W_{Kp}|$", ylabel="first failing length, C = 7")
+    right.plot([], [], color="0.5", ls="-", lw=1, label="as stated")
+    right.set(xlabel="$|a|$, $a = W_{Qp}^\\top W_{Kp}$", ylabel="first failing length, C = 7")
     right.legend(fontsize=8)
     return fig

@@ -8,13 +8,14 @@ import numpy as np
 from minicosm.lab import PALETTE, Results, figure
 
 from ..experiment_trials import CROSSED
-from ..readings import SETS, config_of, learned, reads, wrong
+from ..readings import SETS, config_of, interval, learned, reads, wrong
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = {"inside": "as in training", "sparse": "sparser", "dense": "denser"}
 TOKENS = ("w", "r", "i", "0", "1")
+BELOW = -3e-6  # where an axis begins that has a place for exact zeros
 
 
 def rates(results: Results, arm: str, name: str) -> tuple[np.ndarray, float]:
@@ -24,8 +25,8 @@ def rates(results: Results, arm: str, name: str) -> tuple[np.ndarray, float]:
 
 
 def swarm_figure(results: Results) -> "Figure":
-    """Error on the three sets, one dot a run; hollow dots have not learned; runs without an error stand at
-    the bottom."""
+    """Error on the three sets, one dot a run, with exact 95% intervals; hollow dots have not learned; runs
+    without an error stand at the bottom."""
     fig = figure(7.4, 3.4)
     _swarm(fig.subplots(1, 3), results)
     return fig
@@ -41,19 +42,22 @@ def _swarm(axes: Any, results: Results) -> None:
             x = i + np.linspace(-0.25, 0.25, len(found))
             y = np.where(found > 0, found, floor)
             colour = PALETTE[i % len(PALETTE)]
+            low, high = interval(wrong(results, arm, name), reads(results, arm, name))
+            ax.vlines(x, np.maximum(low, floor), high, color=colour, lw=0.8, alpha=0.5)
             ax.plot(x[kept], y[kept], "o", ms=4, color=colour, ls="none")
             ax.plot(x[~kept], y[~kept], "o", ms=4, mfc="none", color=colour, ls="none")
         ax.axhspan(floor / 1.6, floor * 1.6, color="0.5", alpha=0.15, lw=0)
         ax.set_yscale("log")
-        ax.set_ylim(floor / 2.5, 1)
+        ax.set_ylim(floor / 5, 1)
         ax.set_xlim(-0.6, len(arms) - 0.4)
-        ax.set_xticks(range(len(arms)), arms, rotation=35, ha="right", fontsize=8)
+        names = [f"{arm} (T {config_of(results, arm).length})" for arm in arms]
+        ax.set_xticks(range(len(arms)), names, rotation=25, ha="right", fontsize=8)
         ax.set_title(NAMES[name], fontsize="medium")
         ax.grid(axis="x", visible=False)
     for ax in axes[1:]:
         ax.tick_params(labelleft=False)
     axes[0].set_ylabel("share of wrong reads")
-    axes[0].text(0.03, 1.8 * floor, "below: no wrong read", va="bottom", fontsize=7,
+    axes[0].text(0.97, floor / 4.5, "grey: no wrong read", ha="right", va="bottom", fontsize=7,
                  transform=axes[0].get_yaxis_transform())  # fmt: skip
     if any(len(learned(results, arm)) < len(rates(results, arm, "inside")[0]) for arm in arms):
         axes[-1].text(0.97, 0.98, "open: has not learned", ha="right", va="top", fontsize=7,
@@ -98,7 +102,7 @@ def distance_figure(results: Results) -> "Figure":
         axes[0].plot(x, rate, "o-", color=colour, label=NAMES[name])
     axes[0].set(xscale="log", xlabel="pairs between write and read", ylabel="share of wrong reads")
     axes[0].set_yscale("symlog", linthresh=1e-5)
-    axes[0].set_ylim(0, 1)
+    axes[0].set_ylim(BELOW, 1)
     axes[0].legend(fontsize=8)
     if shown:
         _attention(axes[1], arrays)
@@ -123,7 +127,7 @@ def distractor_figure(results: Results) -> "Figure":
         ax.set(xlabel=title)
         ax.set_xscale("symlog", linthresh=1)
         ax.set_yscale("symlog", linthresh=1e-5)
-        ax.set_ylim(0, 1)
+        ax.set_ylim(BELOW, 1)
     fig.axes[0].set_ylabel("share of wrong reads")
     fig.axes[0].legend(fontsize=8)
     return fig
@@ -144,7 +148,7 @@ def _attention(ax: Any, arrays: Any) -> None:
     maps, string, place = arrays["maps"], arrays["string"], int(arrays["place"][0])
     layers, heads = maps.shape[:2]
     rows = maps[:, :, place, : place + 1].reshape(layers * heads, -1)
-    first = max(0, place - 39)
+    first = max(0, place - 38)  # a pair begins there
     image = ax.imshow(rows[:, first:], aspect="auto", vmin=0, vmax=1, interpolation="nearest")
     heads_of = [f"layer {k // heads + 1}, head {k % heads + 1}" for k in range(len(rows))]
     ax.set_yticks(range(len(rows)), heads_of, fontsize=8)
@@ -154,9 +158,10 @@ def _attention(ax: Any, arrays: Any) -> None:
     latest = int(writes[-1]) - first
     if latest >= 0:
         ax.axvspan(latest - 0.5, latest + 1.5, fill=False, ec=PALETTE[1], lw=1.5)
+    ax.set_xlabel("the string up to the read")
     ax.set_title("attention of a wrong read (latest write boxed)", fontsize="medium")
     ax.grid(visible=False)
-    ax.figure.colorbar(image, ax=ax, shrink=0.8)
+    ax.figure.colorbar(image, ax=ax, shrink=0.8, label="weight")
 
 
 def curves_figure(results: Results) -> "Figure":
@@ -178,6 +183,6 @@ def curves_figure(results: Results) -> "Figure":
     ax.plot([], [], color="0.5", ls="-", label="strings as in training")
     ax.set(xlabel="steps", ylabel="share of wrong reads")
     ax.set_yscale("symlog", linthresh=1e-4)
-    ax.set_ylim(0, 1)
+    ax.set_ylim(10 * BELOW, 1)
     ax.legend(fontsize=8)
     return fig

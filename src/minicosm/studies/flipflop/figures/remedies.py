@@ -13,16 +13,20 @@ from .glitches import NAMES, rates
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WIDE = 1.8
+"""Half of the width of the band of runs without a wrong read, as a factor."""
+
 
 def remedy_figure(results: Results) -> "Figure":
     """Dense against sparse error of every run, coloured by arm; hollow: has not learned. Runs without a wrong
-    read stand in the grey bands."""
+    read stand in the grey bands, a little apart."""
     fig = figure(6.4, max(3.8, 0.19 * len(results) + 0.6))
     ax = fig.subplots()
     markers = "osD^vP*X"
     floors = {name: _floor(results, name) for name in ("dense", "sparse")}
+    rng = np.random.default_rng(0)
     for i, arm in enumerate(results):
-        x, y = (_shown(results, arm, name, floors[name]) for name in ("dense", "sparse"))
+        x, y = (_shown(results, arm, name, floors[name], rng) for name in ("dense", "sparse"))
         kept = np.isin(np.arange(len(x)), learned(results, arm))
         style: Any = {"marker": markers[i % len(markers)], "ls": "none", "ms": 5}
         colour = PALETTE[i % len(PALETTE)]
@@ -31,10 +35,22 @@ def remedy_figure(results: Results) -> "Figure":
         ax.plot(x[~kept], y[~kept], color=colour, mfc="none", **style)
     ax.set(xscale="log", yscale="log", xlabel="wrong reads, dense strings (share)",
            ylabel="wrong reads, sparse strings (share)")  # fmt: skip
-    ax.axvspan(floors["dense"] / 1.6, floors["dense"] * 1.6, color="0.5", alpha=0.15, lw=0)
-    ax.axhspan(floors["sparse"] / 1.6, floors["sparse"] * 1.6, color="0.5", alpha=0.15, lw=0)
+    _band(ax.axvspan, floors["dense"])
+    _band(ax.axhspan, floors["sparse"])
+    _key(ax)
     legend_right(ax)
     return fig
+
+
+def _band(span: Any, floor: float) -> None:
+    """Where runs without a wrong read stand."""
+    span(floor / WIDE, floor * WIDE, color="0.5", alpha=0.15, lw=0)
+
+
+def _key(ax: Any) -> None:
+    """What open marks and grey bands are, in the legend."""
+    ax.plot([], [], "o", ms=5, mfc="none", color="0.4", label="open: has not learned")
+    ax.plot([], [], "s", ms=9, mew=0, color="0.5", alpha=0.25, label="grey: no wrong read")
 
 
 def _floor(results: Results, name: str) -> float:
@@ -42,9 +58,13 @@ def _floor(results: Results, name: str) -> float:
     return min(rates(results, arm, name)[1] for arm in results)
 
 
-def _shown(results: Results, arm: str, name: str, floor: float) -> np.ndarray:
+def _shown(
+    results: Results, arm: str, name: str, floor: float, rng: np.random.Generator | None = None
+) -> np.ndarray:
+    """The errors of an arm; zeros at the floor, spread over its band by `rng`."""
     found, _ = rates(results, arm, name)
-    return np.where(found > 0, found, floor)
+    apart = 0 if rng is None else rng.uniform(-0.8, 0.8, len(found))
+    return np.where(found > 0, found, floor * WIDE**apart)
 
 
 def size_figure(results: Results) -> "Figure":
@@ -63,11 +83,12 @@ def size_figure(results: Results) -> "Figure":
             style: Any = {"marker": "o", "ls": "none", "ms": 4, "color": PALETTE[i % len(PALETTE)]}
             ax.plot((config.layers + apart)[kept], y[kept], **style)
             ax.plot((config.layers + apart)[~kept], y[~kept], mfc="none", **style)
-        ax.axhspan(floor / 1.6, floor * 1.6, color="0.5", alpha=0.15, lw=0)
+        _band(ax.axhspan, floor)
         ax.set(xlabel="layers", title=NAMES[name], yscale="log")
         ax.set_xticks(sorted({config_of(results, arm).layers for arm in results}))
     for i, width in enumerate(widths):
         axes[1].plot([], [], "o", ms=4, color=PALETTE[i % len(PALETTE)], label=f"width {width}")
     axes[0].set_ylabel("share of wrong reads")
+    _key(axes[1])
     legend_right(axes[1])
     return fig
