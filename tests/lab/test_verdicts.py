@@ -171,6 +171,10 @@ def test_a_condition_that_is_not_met_leaves_it_undecided():
         (all_above, {"a": Estimate(1, -1, 3, 10)}, "x, a: about 40 samples, not 10,"),
         (all_below, {"a": Estimate(1, -1, 3, 10)}, "x, a: about 40 samples, not 10,"),
         (all_above, {"a": Estimate(0.3, -1, 1.6, 8)}, "x, a: about 160 samples, not 8,"),
+        # of an interval that is not symmetric the side towards the limit counts
+        (all_above, {"a": Estimate(1, -2, 1.5, 10)}, "x, a: about 90 samples, not 10,"),
+        (all_below, {"a": Estimate(1, -2, 1.5, 10)}, "x, a: about 90 samples, not 10,"),
+        (all_above, {"a": Estimate(-1, -1.5, 2, 10)}, "x, a: about 90 samples, not 10,"),
         # to hold, both; to fail, one
         (all_above, {"a": Estimate(1, -1, 3, 10), "b": Estimate(1, -2, 4, 10)}, "x, b: about 90"),
         (all_above, {"a": Estimate(1, -2, 4, 10), "b": Estimate(-1, -3, 1, 10)}, "x, b: about 40"),

@@ -312,3 +312,19 @@ def test_sampling_is_faster_than_a_loop():
             tokens += [ins, bit]
     loop = 20 * 512 / (time.process_time() - start)
     assert rate > 1e6 and rate > 10 * loop, (rate, loop)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sentence"),
+    [
+        ([R, 3, W, 3], r"tokens\[0\] is 1; a string begins with a write \(0\)"),
+        ([I, 3, R, 3], r"tokens\[0\] is 2; a string begins with a write \(0\)"),
+        ([W, 3, 4, 3], r"tokens\[2\] is 4; pairs need an instruction \(below 3\)"),
+        ([3, W, 4, I], r"tokens\[0\] is 3; pairs need an instruction"),
+        ([W, R, I, 3], r"tokens\[1\] is 1; pairs need a symbol \(from 3 on\)"),
+        ([W, 3, R], "3 tokens; pairs need an even number"),
+    ],
+)
+def test_a_string_that_remembers_nothing_is_refused(tokens, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        FlipFlop(8, p_ignore=0.5).memory(np.array(tokens))

@@ -172,10 +172,12 @@ def _what_it_takes(estimates: Mapping[str, Estimate], low: float, high: float) -
     beyond: list[tuple[int, int, str]] = []
     before: list[tuple[int, int, str]] = []
     for name, e in estimates.items():
-        half, gap = (e.high - e.low) / 2, min(abs(e.value - low), abs(e.value - high))
-        if not (isfinite(half) and gap > 0 and e.count):
+        limit = min(low, high, key=lambda end: abs(e.value - end))
+        gap = abs(e.value - limit)
+        reach = e.value - e.low if e.value > limit else e.high - e.value  # towards the limit
+        if not (isfinite(reach) and gap > 0 and e.count):
             return ""
-        needed = max(e.count + 1, ceil(e.count * (half / gap) ** 2))
+        needed = max(e.count + 1, ceil(e.count * (reach / gap) ** 2))
         (before if low < e.value < high else beyond).append((needed, e.count, name))
     if not estimates:
         return ""

@@ -184,7 +184,11 @@ class FlipFlop(eqx.Module):
         tokens, _ = check_tokens(tokens, None, self.vocab)
         if tokens.shape[0] % 2:
             raise ValueError(f"there are {tokens.shape[0]} tokens; pairs need an even number")
-        tokens = jnp.asarray(tokens)
+        if is_concrete(tokens):
+            _check_pairs(np.asarray(tokens))
+        return self._held(jnp.asarray(tokens))
+
+    def _held(self, tokens: Int[Array, " T"]) -> Int[Array, " pairs"]:
         return tokens[1::2][self._source(tokens[::2])]
 
     def is_valid(self, tokens: Int[AnyArray, " T"]) -> Bool[Array, ""]:
@@ -371,3 +375,18 @@ def _told(rows: Float[Array, "n vocab"], tokens: Int[Array, " n"]) -> Float[Arra
     inside = (tokens >= 0) & (tokens < rows.shape[1])
     said = jnp.take_along_axis(rows, jnp.where(inside, tokens, 0)[:, None], axis=-1)[:, 0]
     return jnp.where(inside, said, -jnp.inf)
+
+
+def _check_pairs(tokens: Int[np.ndarray, " T"]) -> None:
+    """Refuse what remembers nothing: a first instruction that is no write, and what is no pair."""
+    wrong = (tokens < SYMBOL) != (np.arange(len(tokens)) % 2 == 0)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        needed = (
+            f"an instruction (below {SYMBOL})" if at % 2 == 0 else f"a symbol (from {SYMBOL} on)"
+        )
+        raise ValueError(f"tokens[{at}] is {tokens[at]}; pairs need {needed} there")
+    if tokens[0] != WRITE:
+        raise ValueError(
+            f"tokens[0] is {tokens[0]}; a string begins with a write ({WRITE}), else nothing is remembered"
+        )

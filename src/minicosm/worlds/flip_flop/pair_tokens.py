@@ -99,7 +99,7 @@ class PairedFlipFlop(eqx.Module):
                 f"there are {flat.shape[0] // 2} pairs; this world has strings of {self.length}"
             )
         instructions = self.world.next_logits(flat, start=True)[::2, :SYMBOL]
-        held = jnp.append(0, self.world.memory(flat) - SYMBOL)
+        held = jnp.append(0, self.world._held(flat) - SYMBOL)
         n = self.world.symbols
         uniform = jnp.full((held.shape[0], n), -np.log(n), instructions.dtype)
         said = jnp.where(jnp.arange(n) == held[:, None], 0, -jnp.inf)
