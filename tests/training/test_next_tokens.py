@@ -30,7 +30,7 @@ def ends(parts, height):
 def test_a_batch_asks_for_the_ends_and_knows_their_laws(height):
     task = NextTokens(WORLD, height, batch=40)
     batch = jax.tree.map(np.asarray, jax.jit(task.draw)(jax.random.key(height)))
-    found = np.asarray(task.bayes(batch)).reshape(40, -1, 3)
+    found = np.asarray(jax.jit(task.bayes)(batch)).reshape(40, -1, 3)
     possible = {sum(parts, ()): [] for parts, _ in TREES}
     for parts, _ in TREES:
         possible[sum(parts, ())].append(ends(parts, height))
@@ -54,12 +54,12 @@ def test_a_batch_asks_for_the_ends_and_knows_their_laws(height):
 def test_heights_of_members_are_data():
     keys = jax.random.split(jax.random.key(0), 2)
     drawn = [
-        NextTokens(WORLD, h, batch=3, lowest=2).draw(k) for h, k in zip((2, 3), keys, strict=True)
+        jax.jit(NextTokens(WORLD, h, batch=3, lowest=2).draw)(k)
+        for h, k in zip((2, 3), keys, strict=True)
     ]
     task = NextTokens(WORLD, np.array([2, 3]), batch=3, lowest=2)
-    together = jax.vmap(lambda h, k: NextTokens(WORLD, h, batch=3, lowest=2).draw(k))(
-        jnp.asarray(task.height), keys
-    )
+    draw = jax.jit(jax.vmap(lambda h, k: NextTokens(WORLD, h, batch=3, lowest=2).draw(k)))
+    together = draw(jnp.asarray(task.height), keys)
     for i, one in enumerate(drawn):
         jax.tree.map(lambda a, b, i=i: np.testing.assert_array_equal(a[i], b), together, one)
 

@@ -56,13 +56,18 @@ def averaged(heads, key=0):
     return eqx.combine(jax.tree.unflatten(tree, flat), rest)
 
 
+@eqx.filter_jit
+def logits(model, at):
+    return model.logits(model.embed(TOKENS), at)
+
+
 @pytest.mark.parametrize("heads", [1, 3])
 def test_averaged_heads_are_what_numpy_says(heads):
     with jax.enable_x64(True):
         model = averaged(heads)
         expected = plain_logits(model, TOKENS)
-        np.testing.assert_allclose(model.logits(model.embed(TOKENS)), expected, atol=1e-12)
-        last = model.logits(model.embed(TOKENS), np.array([4]))
+        np.testing.assert_allclose(logits(model, None), expected, atol=1e-12)
+        last = logits(model, np.array([4]))
         np.testing.assert_allclose(last, expected[4:], atol=1e-12)
 
 
@@ -73,18 +78,19 @@ def test_the_order_of_averaged_heads_does_not_matter():
         model,
         replace_fn=lambda leaf: np.roll(leaf, 1, axis=-2),
     )
-    rows = model.embed(TOKENS)
-    np.testing.assert_allclose(turned.logits(rows), model.logits(rows), atol=1e-5)
+    np.testing.assert_allclose(logits(turned, None), logits(model, None), atol=1e-5)
 
 
 def test_the_mean_has_one_matrix_whose_gradient_is_the_mean_of_the_heads():
     model = averaged(3)
 
-    def loss(model):
+    @eqx.filter_jit
+    @eqx.filter_grad
+    def gradient(model):
         return model.logits(model.embed(TOKENS))[-1, 0]
 
-    tied = eqx.filter_grad(loss)(model).tied.layers.attention.out
-    untied = eqx.filter_grad(loss)(model.untied()).layers.attention.out
+    tied = gradient(model).tied.layers.attention.out
+    untied = gradient(model.untied()).layers.attention.out
     assert tied.shape == (2, 1, 6, 6) and untied.shape == (2, 3, 6, 6)
     np.testing.assert_allclose(tied[:, 0], untied.mean(axis=1), atol=1e-5)
 

@@ -101,6 +101,11 @@ def test_a_small_gain_is_undecided_and_a_missing_number_never_holds():
     wide = np.linspace(0.70, 0.76, 8)
     assert claim.check(sentences(tops={"progressive": wide})).verdict == "undecided"
     assert claim.check(sentences(tops={"progressive": np.nan})).verdict != "holds"
+    results = sentences()
+    steps = results["sentences"].arrays["steps"]
+    for i in range(0, len(steps), 9):
+        results["sentences"].arrays["steps"] = np.where(np.arange(len(steps)) == i, np.nan, steps)
+        assert CLAIMS["grammar-phases"].check(results).verdict != "holds"
 
 
 def test_printed_lengths_are_compared():

@@ -76,6 +76,15 @@ def test_lemma_64_needs_aligned_signs():
     assert printed.holds is False and printed.details["left"] < 1e-15
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_teacher_after_one_step_is_odd_and_smaller_than_lemma_64_says(seed):
+    """Items 3 and 4: no coefficient of an even set, and a mean square of at most the order of d/k."""
+    values = theory.one_step_teacher(9, 4, 32, seed)(theory.sign_cube(9))
+    even = [bin(u).count("1") % 2 == 0 for u in range(2**9)]
+    assert np.abs(theory.walsh_hadamard(values)[even]).max() < 1e-15
+    assert 0 < np.mean(values**2) < 9 / 4
+
+
 def test_corollary_4_holds_when_clipped_and_the_example_refutes_it_as_printed():
     rng = np.random.default_rng(0)
     x = theory.sign_cube(6)

@@ -67,7 +67,7 @@ def drop(results: Results, share: float) -> np.ndarray:
 
 def steepest_third(results: Results) -> np.ndarray:
     """Of each good teacher: the share of all steps at which the shortest stretch ends that has a third of the
-    whole drop of the log loss."""
+    whole drop of the log loss; NaN if a step is."""
     arrays = results["sentences"].arrays
     steps = np.asarray(arrays["steps"], float)
     ends = []
@@ -80,7 +80,7 @@ def steepest_third(results: Results) -> np.ndarray:
             if len(far) and need > 0 and steps[i + far[0]] - steps[i] < best:
                 best, end = steps[i + far[0]] - steps[i], steps[i + far[0]] / steps[-1]
         ends.append(end)
-    return np.array(ends)
+    return np.array(ends) + 0 * steps.sum()
 
 
 def reliance(results: Results, n: int = 2) -> np.ndarray:

@@ -30,13 +30,14 @@ def _lines(ax: Any, steps: np.ndarray, found: np.ndarray, colour: Any, label: st
 def times_figure(results: Results) -> "Figure":
     """Accuracy against steps for each way of learning; thin lines are seeds, thick ones medians."""
     config, arrays = attention_config(results), results[PARITY].arrays
-    fig = figure(8.4, 2.7)
+    fig = figure(8.4, 3.0)
     axes = fig.subplots(1, len(NAMES), sharey=True)
     own, steps = (np.asarray(arrays[name], float) for name in ("steps", "student_steps"))
     for ax, (arm, name), colour in zip(axes, NAMES.items(), (1, 3, 2, 0), strict=True):
         heads = f"teacher, {config.teacher_heads} heads"
         _lines(ax, own, curve(results, "teacher", PARITY), "0.45", heads)
         label = f"student, {config.student_heads} head" + "s" * (config.student_heads > 1)
+        label += " (in colour)"
         _lines(ax, steps, curve(results, arm, PARITY), PALETTE[colour], label)
         ax.set_title(name, fontsize="medium")
         ax.set_xlabel("steps")
@@ -44,7 +45,8 @@ def times_figure(results: Results) -> "Figure":
         ax.axhline(90, color="0.7", lw=0.7, ls=":")
     axes[0].set_ylabel("accuracy (%)")
     if len(learned(results, PARITY)):
-        axes[-1].legend(fontsize=7, loc="center right")
+        lines, names = axes[-1].get_legend_handles_labels()
+        fig.legend(lines, names, fontsize=7.5, loc="outside upper center", ncols=2)
     return fig
 
 
@@ -82,6 +84,7 @@ def leaks_figure(results: Results) -> "Figure":
     right.legend(fontsize=7.5)
     for ax in (left, right):
         ax.set_xlabel("steps")
+        ax.locator_params(axis="x", nbins=5)
     left.set_ylabel(r"mean $|E\, p(x) \prod x_j|$")
     return fig
 
@@ -100,6 +103,7 @@ def attention_figure(results: Results) -> "Figure":
     _transition(ax, results, i)
     ax.set_xlabel("steps")
     ax.set_ylabel("attention (blue: the support)")
+    ax.set_title("one teacher, its transition shaded", fontsize=8.5)
     other = ax.twinx()
     accuracy = 100 * np.asarray(result.arrays["teacher_curve"], float)[:, i]
     other.plot(steps, accuracy, color="0.3", ls="--", lw=1.2)

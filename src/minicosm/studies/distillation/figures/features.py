@@ -50,6 +50,7 @@ def _draw_rows(ax: Any, values: np.ndarray, names: list[str]) -> Any:
     image = ax.imshow(
         values, aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest"
     )
+    ax.grid(visible=False)
     ax.set_yticks(range(len(names)), names, fontsize=7)
     ax.tick_params(length=0)
     for side in ax.spines.values():
@@ -71,7 +72,7 @@ def _draw_tree(ax: Any, config: Any, arrays: Any, tokens: np.ndarray, length: in
             children = [child for child in below if first <= child[0] and child[1] <= last]
             middle = float(np.mean([child[2] for child in children]))
             for child in children:
-                ax.plot([middle, child[2]], [h + 1, h], color="0.6", lw=0.8, zorder=1)
+                ax.plot([middle, child[2]], [h + 1, h], color="0.6", lw=0.8, ls="-", zorder=1)
             name = world.symbols(h + 2)[symbols[h, last]]
             ax.text(middle, h + 1, str(name), ha="center", va="center", fontsize=7.5, zorder=2,
                     bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none"})  # fmt: skip
@@ -94,10 +95,11 @@ def heads_figure(results: Results) -> "Figure":
     ):
         top = 100 * np.asarray(arrays[f"head_top_{size}"], float)
         mean = top.mean(axis=1)
-        ax.semilogx(steps, top, color=colour, lw=0.6, alpha=0.45)
-        ax.semilogx(steps, mean, color=colour, lw=2, label=f"{heads} heads")
+        ax.semilogx(steps, top, color=colour, lw=0.6, ls="-", alpha=0.45)
+        ax.semilogx(steps, mean, color=colour, lw=2, ls="-", label=f"{heads} heads")
         mark = int(np.argmax(mean >= 0.8 * mean[-1]))
         ax.plot(steps[mark], mean[mark], "o", color=colour, ms=6)
+    ax.plot([], [], "o", color="0.4", ms=6, label="80% of the last")
     log_ticks(ax.xaxis, steps)
     ax.set_xlabel("steps")
     ax.set_ylabel("top-1 accuracy (%)")

@@ -6,7 +6,7 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure
 
-from ..sentence_readings import sentences_config, shortest, taught, top_accuracy
+from ..sentence_readings import drop, sentences_config, shortest, taught, top_accuracy
 from ..trials import PLACES
 
 if TYPE_CHECKING:
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def phases_figure(results: Results) -> "Figure":
-    """The teachers' loss, and under it the median of L_robust for n = 2..5 (means over teachers)."""
+    """The teachers' loss, and under it the median of L_robust for n = 2..5 (means over teachers); shaded is
+    where the loss drops rapidly, from 10% to 80% of its drop (means over teachers that have learned)."""
     arrays = results["sentences"].arrays
     steps = np.asarray(arrays["steps"], float)
     fig = figure(5.4, 4.2)
@@ -24,6 +25,11 @@ def phases_figure(results: Results) -> "Figure":
     above.text(steps[-1], results["sentences"].numbers["bayes"], "exact", ha="right", va="bottom",
                fontsize=7.5, color=PALETTE[2])  # fmt: skip
     above.set_ylabel("loss (nats)")
+    begin, end = (drop(results, share) * steps[-1] for share in (0.1, 0.8))
+    if len(begin) and np.isfinite([*begin, *end]).all():
+        for ax in (above, below):
+            ax.axvspan(begin.mean(), end.mean(), color=PALETTE[2], alpha=0.15, lw=0)
+        above.set_title("shaded: from 10% to 80% of the drop of the loss", fontsize=8.5)
     robust = np.asarray(arrays["robust"], float)
     for j in range(robust.shape[2]):
         below.plot(steps, robust[:, :, j].mean(axis=1), color=PALETTE[j], label=f"n = {j + 2}")

@@ -23,6 +23,7 @@ def blocks_figure(results: Results) -> "Figure":
     above, below = fig.subplots(2, 1, sharex=True)
     above.plot(steps, 100 * np.asarray(arrays["teacher_curve"], float)[:, seed], color="0.25")
     above.set_ylabel("accuracy (%)")
+    above.set_title("one teacher; dotted: the peaks of the blocks", fontsize=8.5)
     blocks = np.asarray(arrays["blocks"], float)[:, seed]
     names = ["root's block", "its child's", *(f"level {i}" for i in range(3, blocks.shape[1]))]
     for j, name in enumerate(names[: blocks.shape[1] - 1]):

@@ -52,15 +52,16 @@ def curves_figure(results: Results) -> "Figure":
     medians."""
     config = parity_config(results)
     arms = ("labels", "one-shot, warm", "progressive", "middle")
-    fig = figure(8.4, 2.7)
+    fig = figure(8.4, 3.0)
     axes = fig.subplots(1, len(arms), sharey=True)
     for ax, arm in zip(axes, arms, strict=True):
         _lines(ax, results, "teacher", "0.45", f"teacher, width {config.teacher}")
-        _lines(ax, results, arm, COLOURS[arm], f"student, width {config.student}")
+        _lines(ax, results, arm, COLOURS[arm], f"student, width {config.student} (in colour)")
         ax.set_title(NAMES[arm], fontsize="medium")
         _accuracy(ax)
     axes[0].set_ylabel("accuracy (%)")
-    axes[-1].legend(fontsize=7, loc="lower right")
+    lines, names = axes[-1].get_legend_handles_labels()
+    fig.legend(lines, names, fontsize=7.5, loc="outside upper center", ncols=2)
     return fig
 
 
@@ -82,13 +83,15 @@ def checkpoints_figure(results: Results) -> "Figure":
         ax.plot(spread[~reached], (horizon / np.maximum(teacher, 1))[~reached], "^", ms=5, mfc="none",
                 color=colour)  # fmt: skip
     ax.axhline(1, color="0.4", lw=1)
-    ax.text(1.5, 1.02, "the teacher's own", ha="center", va="bottom", fontsize=7.5, color="0.35")
+    ax.text(
+        1.5, 1.02, "as fast as the teacher", ha="center", va="bottom", fontsize=7.5, color="0.35"
+    )
     ax.axvline(4.5, color="0.8", lw=0.8)
     ax.set_yscale("log")
     _log_ticks(ax)
     names = ["before", "start", "middle", "end", "after", "labels", "final\nteacher"]
     ax.set_xticks(range(7), names)
-    ax.set_ylabel(r"$t_{90}$ of the student over the teacher's")
+    ax.set_ylabel(r"$t_{90}$ over the teacher's own")
     ax.set_xlabel("checkpoint that the student follows first (triangles: never)")
     return fig
 
@@ -110,15 +113,17 @@ def correlations_figure(results: Results) -> "Figure":
     left, right = fig.subplots(1, 2)
     steps = _steps(results)
     variables = np.asarray(arrays["variables"], float)
-    left.plot(steps, variables[:, config.k :], color="0.75", lw=0.6)
-    left.plot(steps, variables[:, : config.k], color=PALETTE[0], lw=1.5)
+    left.plot(steps, variables[:, config.k :], color="0.75", lw=0.6, ls="-")
+    left.plot(steps, variables[:, : config.k], color=PALETTE[0], lw=1.5, ls="-")
     left.plot(steps, np.asarray(arrays["label"], float)[:, 0] / 5, color="0.3", ls=":", lw=1.2)
     starts, ends = (results["parity"].numbers[name][0] for name in ("start", "end"))
     if starts is not None and ends is not None:
         left.axvspan(starts / 1000, ends / 1000, color=PALETTE[2], alpha=0.15, lw=0)
     left.set_xlabel("steps (thousands)")
     left.set_ylabel(r"$|E\, p_1(x)\, x_j|$")
-    left.set_title("one teacher: support (blue), others, label / 5 (dotted)", fontsize=8.5)
+    left.set_title(
+        "one teacher, its transition shaded: support (blue), others, label / 5 (dotted)", fontsize=7
+    )
     middle = phase(results, "middle") / 1000
     where = np.linspace(0.2, 2.2, 60)
     for degree in range(1, np.shape(arrays["on"])[2] + 1):

@@ -63,12 +63,14 @@ def students_figure(results: Results) -> "Figure":
     for place, ((_, k, _), values) in enumerate(losses.items()):
         spread = np.linspace(-0.25, 0.25, len(values))
         left.plot(place + spread, np.sort(values), ".", color=PALETTE[k // 2 % len(PALETTE)], ms=5)
-        left.plot([place - 0.3, place + 0.3], [np.median(values)] * 2, color="0.2", lw=1.5)
-    left.axhline(0.1, ls="--", lw=1, color="0.5")
+        left.plot([place - 0.3, place + 0.3], [np.median(values)] * 2, color="0.2", lw=1.5, ls="-",
+                  label=None if place else "median")  # fmt: skip
+    left.axhline(0.1, ls="--", lw=1, color="0.5", label="0.1")
     names = [f"({d}, {k})\nm = {m}" for d, k, m in losses]
     left.set_xticks(range(len(losses)), names, fontsize=7.5)
     left.set_ylabel("best hinge loss of the student")
     left.set_title("as printed, all output weights", fontsize="medium")
+    left.legend(fontsize=7.5, loc="upper left")
     _errors(right, results)
     return fig
 
