@@ -92,6 +92,7 @@ class Entry:
         svg = lean((self.last and self.last.svg) or "", name)
         if again and f' id="{name}"' in svg:
             svg = f'{svg[: svg.index(">") + 1]}<use href="#{name}"/></svg>'
+        svg = re.sub(r"max-width: (\d+)px", _least, svg, count=1)
         return svg.replace(
             'role="img"', f'role="img" aria-label="{escape(plain(self.claim.title))}"', 1
         )
@@ -159,6 +160,24 @@ class Chapter:
         ]
         return draw(boxes, {e.claim.id: e.claim.uses for e in self.entries if e.claim.uses})
 
+    @property
+    def mapped(self) -> set[str]:
+        """The states of the statements on the map."""
+        return {entry.state for entry in self.entries if entry.claim.uses or entry.serves}
+
+    @property
+    def runs(self) -> list[tuple[str, str, str, int, str, int]]:
+        """(commit, machine, profile, seed, days) of what was run, and how many verdicts are from there."""
+        found: dict[tuple[str, str, str, int], list[str]] = {}
+        for last in (entry.last for entry in self.entries if entry.last):
+            kept = last.reference or {"commit": "your own", "machine": "this store"}
+            run = (kept["commit"], kept["machine"], last.profile, last.seed)
+            found.setdefault(run, []).append(last.date[:10])
+        return [
+            (*run, " to ".join(sorted({min(days), max(days)})), len(days))
+            for run, days in found.items()
+        ]
+
 
 def _picture(svg: str) -> str:
     """The figure with ids numbered, so that equal ones are equal."""
@@ -168,6 +187,14 @@ def _picture(svg: str) -> str:
         lambda found: f"{found[1]}{ids.setdefault(found[2], len(ids))}",
         svg,
     )
+
+
+SMALLEST = 0.7  # of its size: below, the numbers at the axes of a figure cannot be read
+
+
+def _least(width: re.Match[str]) -> str:
+    """Its largest width and its least one; in a narrower window the figure scrolls."""
+    return f"{width[0]}; --least: {SMALLEST * int(width[1]):.0f}px"
 
 
 def _opening(text: str) -> str:
