@@ -152,7 +152,7 @@ def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monke
         (["sample", "hmm", "--out", "/"], "cannot tell the format"),
         (
             ["sample", "ising", "--laws", "next", "--out", "c.npz"],
-            "the world ising has no `next_logits`",
+            "laws is next; the world ising has none or masked",
         ),
         (["sample", "complete-dyck", "--length", "7", "--out", "c.npz"], "it must be even"),
         (["sample", "ising", "--spins", "40", "--out", "c.npz"], "at most 16384 are written out"),
