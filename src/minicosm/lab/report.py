@@ -127,9 +127,12 @@ class Chapter:
 
     @property
     def cover(self) -> Entry | None:
-        """The first finding, or else claim, that has a figure."""
+        """The first finding that is a figure of the source, or else finding, or else claim, that has a
+        figure: what is drawn for a theorem is mostly how small its errors are."""
         drawn = [e for e in (*self.findings, *self.entries) if e.last and e.last.svg]
-        return drawn[0] if drawn else None
+        findings = [entry for entry in drawn if entry.claim.id in self.study.headlines]
+        shown = [entry for entry in findings if entry.claim.kind == "figure"] or findings or drawn
+        return shown[0] if shown else None
 
     @property
     def drawn(self) -> dict[str, Entry]:
