@@ -3,6 +3,7 @@
 from minicosm.lab import Study
 
 THESIS = "Y. Li's thesis"
+OTHER = "B. Liu's thesis"  # the same work is printed there, too
 
 STUDY = Study(
     name="dyck",

@@ -31,15 +31,13 @@ STUDY = Study(
         "Section 3.2.2.1: the largest query count 38,400 leaves out the tokens that backtracking "
         "erases and refills, up to $QB$ for each completion; Table 3.13 has 39,443 and 39,629 for "
         "$Q = B = 4$.",
-        "Table 3.5: what is called a standard error (3.06 to 3.29) is a standard deviation over prompts; the "
-        "standard error of a mean of 100 numbers between 1 and 10 is below 0.46.",
-        "Table 3.10, last row: the threshold 0.1 stands there twice; the second one is 0.5, as in "
-        "Table 3.13.",
+        "Table 3.5: what is called a standard error (3.06 to 3.29) is probably a standard deviation over "
+        "prompts; the standard error of a mean of 100 numbers between 1 and 10 is below 0.46.",
     ),
     aliases=("guided-generation",),
 )
 
-THESIS = "Li's thesis"
+THESIS = "Y. Li's thesis"
 VGB = f"{THESIS}, Section 3.3.1 (Rohatgi et al. 2025)"
 DERIVED = f"added to {THESIS}, Algorithm 2"
 IDENTITY = "The largest error over all worlds is at most $10^{-9}$."

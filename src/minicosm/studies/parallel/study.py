@@ -35,8 +35,6 @@ STUDY = Study(
         r"Remark after Lemma 4.1.1: Markov's inequality gives $100 \operatorname{tr}(\Gamma) / n$ with "
         "probability 0.99, printed without the 100; what is used later (Remark 4.1.2) is the mean, "
         r"$\operatorname{tr}(\Gamma) / n$.",
-        "Equation 4.49 and the lines after it: $2|C| - 2$ is $2^{|C|} - 2$, as in Section 4.3.6; the "
-        "bounds that follow use $2^{|C|}$.",
         "Proof of Corollary 4.1.1: the last term of $(-1 + |C|/4)^2$ is $|C|^2 / 16$, printed "
         "$|C|^2 / 4$; the line after it follows either way.",
         r"Proof of Corollary 4.3.1: $\epsilon$ is $\sqrt{2^{N-1} |\Omega|^N / (m \delta)}$, printed with "

@@ -68,7 +68,7 @@ claim(
 
 claim(
     id="automata/lemma-20-size-as-printed",
-    title="Its width in terms of |G| + |Q|",
+    title="The width of Lemma 20 in terms of |G| + |Q|",
     source=f"{THESIS}, Section 3.4.4.3.4, Lemma 20",
     statement=(
         r"$d = \mathrm{dim}_G + \mathrm{repDim}_G + \mathrm{dim}_M \le |G| + |Q| + 4$, and heads have "
@@ -80,10 +80,10 @@ claim(
     expected="fails",
     erratum=Erratum(
         "constant",
-        r"With $\mathrm{dim}_G = \mathrm{repDim}_G + 2$ and $\mathrm{repDim}_G < |G|$ (Theorem 16) the "
-        r"printed sums are at most $2|G| + 4$ and $|G| + 2$. For $S_4$ on four points they are 48 and "
-        r"24, where the printed bounds give 32 and 7. The embedding dimension of Theorem 11 is "
-        r"$O(\cdot)$ of the same.",
+        r"By the recursion of Theorem 16 $\mathrm{dim}_G = \mathrm{repDim}_G + 2$ and "
+        r"$\mathrm{repDim}_G < |G|$, so that the printed sums are at most $2|G| + 4$ and $|G| + "
+        "2$. For $S_4$ on four points they are 48 and 24, where the printed bounds give 32 and "
+        r"7. The embedding dimension of Theorem 11 is $O(\cdot)$ of the same.",
         corrected_by="automata/lemma-20",
     ),
     kind="lemma",

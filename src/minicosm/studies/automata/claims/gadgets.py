@@ -138,12 +138,11 @@ claim(
     expected="fails",
     erratum=Erratum(
         "constant",
-        r"Neighbours have $\cos(2\pi/T) \ge 1 - 2\pi^2/T^2$, so the inequality points the wrong way for "
-        r"every $T$; and for even $T$ antipodes have $|\langle p_t, p_{t'} \rangle| = 1$, which is "
-        r"harmless where only the largest score counts. With $8$ for $2\pi^2$ and without the absolute "
-        r"value it is true. The same constant returns as $\pi^2/8T^2$ in the scores of Theorem 12; the "
-        r"choices made with it have room "
-        "to spare.",
+        r"Neighbours have $\cos(2\pi/T) > 1 - 2\pi^2/T^2$, so that the bound is just missed, by a "
+        r"term of order $T^{-4}$, for every $T$; and for even $T$ antipodes have $|\langle p_t, "
+        r"p_{t'} \rangle| = 1$, which is harmless where only the largest score counts. With $8$ "
+        r"for $2\pi^2$ and without the absolute value it is true. The same constant returns as "
+        r"$\pi^2/8T^2$ in the scores of Theorem 12; the choices made with it have room to spare.",
         corrected_by="automata/proposition-2",
     ),
     kind="lemma",

@@ -89,7 +89,8 @@ claim(
     expected="fails",
     erratum=Erratum(
         "constant",
-        "The bias must be at least the largest entry of a code of $N$, or units of other $v$ stay on. "
+        "The bias must be at least the largest entry of a code of $N$, or units whose indicator is 0 stay "
+        "on. "
         r"Where $\mathrm{repSize}_N \le |H| + 1$ the printed bias is enough; for $C_5 \wr C_2$ it is "
         "not. The bound $6nT$ of Theorem 16 covers the larger one.",
         corrected_by="automata/lemma-19",

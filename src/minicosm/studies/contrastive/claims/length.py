@@ -67,11 +67,12 @@ claim(
     expected="fails",
     erratum=Erratum(
         "gap",
-        r"It is about the proof only. Equation 2.20 asks for the square of this $\mu$; with it the route "
-        r"gives a duration of the order $B^2 K^6 / (\delta^2 \Delta_{gen}^6)$, not $K^3 / "
-        r"\Delta_{gen}^3$. Exponential mixing, which Assumption 1 implies, gives $K^2 / (\rho "
-        r"\Delta_{gen}^2)$ up to logarithms, better than what is printed, so that the theorem itself may "
-        r"well be true.",
+        r"It is about the proof only. Equation 2.20 asks for the square of this $\mu$. No square "
+        r"is lost in print: the duration of Theorem 1 is computed from $\mu$ as it stands. With "
+        r"the square the route gives a duration of the order $B^2 K^6 / (\delta^2 "
+        r"\Delta_{gen}^6)$, not $K^3 / \Delta_{gen}^3$. Exponential mixing, which Assumption 1 "
+        r"implies, gives $K^2 / (\rho \Delta_{gen}^2)$ up to logarithms, better than what is "
+        "printed, so that the theorem itself may well be true.",
         corrected_by="contrastive/theorem-1-rates",
     ),
     kind="lemma",

@@ -142,7 +142,7 @@ def theorem_3(results: Results) -> Outcome:
 
 @claim(
     id="contrastive/theorem-3-any-q-as-printed",
-    title="The same with any contrast law, as printed",
+    title="For any kernel a small loss is a small distance, with any contrast law, as printed",
     source=f"{THESIS}, Section 2.1.1.4.2, Theorem 3 as printed",
     statement=(
         r"Theorem 3 names no $q$: the ratio of $\mathbb{E} |p - p_*|$ to $\sqrt{\epsilon_{tr}} \, "
@@ -156,10 +156,12 @@ def theorem_3(results: Results) -> Outcome:
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        r"The proof (Equation 2.34) takes $q = N(x, \sigma^2 I)$ with $\sigma^2 = C_l \eta / 2$, which "
-        r"moves with the anchor and narrows with the gap. For a $q(x')$ that does not, the excess is made "
-        r"where $p_*$ and $q$ are of one size, and the ratio grows about as $\eta^{-1/4}$: from 0.71 to "
-        r"4.8 between $10^{-2}$ and $10^{-6}$.",
+        r"The proof (Equation 2.34) takes $q = N(x, \sigma^2 I)$ with $\sigma^2 = C_l \eta / 2$, "
+        "which moves with the anchor and narrows with the gap. For a $q(x')$ that does not, the "
+        "excess is made where $p_*$ and $q$ are of one size, and the ratio grows about as "
+        r"$\eta^{-1/4}$: from 0.71 to 4.8 between $10^{-2}$ and $10^{-6}$. Equation 2.4 asks for "
+        r"$1/c_q \le p_*/q \le c_q$, which no $q(x')$ meets on all of $\mathbb{R}^d$; a contrast "
+        "that moves is what the theorem needs.",
         corrected_by="contrastive/theorem-3",
     ),
     figure=ratio_figure,

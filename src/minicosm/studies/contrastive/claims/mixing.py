@@ -119,7 +119,7 @@ claim(
 
 claim(
     id="contrastive/lemma-5-as-printed",
-    title="The same for every start with one constant, as printed",
+    title="A diffusion forgets every start by one bound, as printed",
     source=f"{THESIS}, Section 2.1.2.1, Lemma 5 as printed",
     statement=r"For any $t > 0$ and all $z$, $TV(P(z_t | z_0 = z), \pi) \le B / \sqrt{2 \pi t}$.",
     criterion="A start at which the distance exceeds it by more than $10^{-9}$ refutes it.",

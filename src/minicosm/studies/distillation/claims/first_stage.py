@@ -253,9 +253,11 @@ claim(
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        r"The hinge loss does not see how far $f y$ is beyond 1: $f = 11 y + 10 x_1$ has loss 0 and "
-        r"$E f x_1 = 10$. It holds for $f$ clipped to $[-1, 1]$; the text below it says that it depends "
-        "on how saturated the model is.",
+        "The corollary is about the trained teacher, but its proof uses only that the loss is "
+        "small, and that is not enough: the hinge loss does not see how far $f y$ is beyond 1, "
+        "and $f = 11 y + 10 x_1$ has loss 0 and $E f x_1 = 10$. It holds for $f$ clipped to "
+        "$[-1, 1]$. The last sentence of the proof says as much: it depends on how saturated the "
+        "model is.",
         "distillation/corollary-4-clipped",
     ),
     kind="lemma",

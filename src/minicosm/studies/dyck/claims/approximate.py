@@ -14,7 +14,7 @@ from minicosm.lab import (
 )
 
 from .. import trials
-from ..study import STUDY, THESIS
+from ..study import OTHER, STUDY, THESIS
 from .sentences import IDENTITY, PRINTED, power
 
 claim = STUDY.section(__doc__)
@@ -38,15 +38,18 @@ claim(
 claim(
     id="dyck/lemma-2.2.1-as-printed",
     title="Lemma 2.2.1 with the printed constant",
-    source=f"{THESIS}, proof of Lemma 2.2.1",
-    statement=r"The same with $R = 4 s/\epsilon + 1$.",
+    source=f"{THESIS}, proof of Lemma 2.2.1 ({OTHER}, Lemma 24)",
+    statement=(
+        r"If $\|r\| \ge R r_0$ with $r_0$ the larger of $\|a\|$, $\|b\|$ and $R = 4 r_0/\epsilon + 1$, "
+        r"then $a + r$ and $b + r$, scaled to length 1, are at most $\epsilon$ apart."
+    ),
     criterion=r"Fails if some triple is further apart than $\epsilon$.",
     trials=trials.approximate,
     kind="lemma",
     expected="fails",
     erratum=Erratum(
         "constant",
-        r"The proof is right where lengths are measured in units of $s$, and $R = 4/\epsilon + 1$ "
+        r"The proof is right where lengths are measured in units of $r_0$, and $R = 4/\epsilon + 1$ "
         "is its constant. As printed $R$ changes with the unit of length: for short $a$ and $b$ it "
         "is nearly 1, and $r$ of about their length leaves their directions apart. What follows "
         r"needs of $R$ only that it is a function of $\epsilon$.",
@@ -104,10 +107,12 @@ claim(
 
 claim(
     id="dyck/equation-2.73-as-printed",
-    title="Eq. 2.73 as printed",
-    source=f"{THESIS}, Eq. 2.73",
+    title="What the strings of Theorem 2.2.2 contribute, as printed",
+    source=f"{THESIS}, Eq. 2.73 ({OTHER}, Eq. 3.54)",
     statement=(
-        r"The same with a sum over $1 \le s < d'$ and $\lfloor (N - 2d' - 2d)/2 \rfloor$ pairs."
+        r"$d'$ opens of type $i$, $\lfloor N/2 \rfloor - d' - d - 1$ pairs and $d'$ closes contribute "
+        r"$\sum_{1 \le s < d'} S_s + \lfloor (N - 2d' - 2d)/2 \rfloor S_{d'+1}$ to a query of depth "
+        "$d - 1$."
     ),
     criterion=f"Fails if some string is off by more than {PRINTED:g} (relative to the largest contribution).",
     trials=trials.approximate,
@@ -152,7 +157,7 @@ def excess_loss(results: Results) -> Outcome:
 @claim(
     id="dyck/loss-as-printed",
     title="The hypothesis of Theorem 2.2.2 on the loss itself",
-    source=f"{THESIS}, Theorem 2.2.2",
+    source=f"{THESIS}, Theorem 2.2.2 ({OTHER}, Section 3.6.4.2, Theorem 2)",
     statement=(
         r"Some model has a squared loss of at most $(q (1 - q) / k^2)^N \epsilon$, for an "
         r"$\epsilon$ below 1 and $N > 8D$."

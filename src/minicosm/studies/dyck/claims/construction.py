@@ -15,7 +15,7 @@ from minicosm.lab import (
 
 from .. import trials
 from ..figures import theory as figures
-from ..study import STUDY, THESIS
+from ..study import OTHER, STUDY, THESIS
 from .sentences import EXACT, IDENTITY, PRINTED, power
 
 claim = STUDY.section(__doc__)
@@ -65,10 +65,10 @@ def width(results: Results) -> Outcome:
 claim(
     id="dyck/residual-leak-as-printed",
     title="Directions orthogonal to ones and $v$ show the stack",
-    source=f"{THESIS}, proof of Theorem 2.2.1 (sufficiency)",
+    source=f"{THESIS}, proof of Theorem 2.2.1 (sufficiency; {OTHER}, Section 3.6.4.1)",
     statement=(
-        r"With $b_n$ orthogonal to the vector of ones and to $v$ only, the coordinate $\langle "
-        r"b_n, \mathrm{LN}(a) + x \rangle$ of a bracket that is not on the stack is zero, and the "
+        r"With $b_n$ orthogonal to the vector of ones and to the $v$ of Lemma 2.2.16 only, the coordinate "
+        r"$\langle b_n, \mathrm{LN}(a) + x \rangle$ of a bracket that is not on the stack is zero, and the "
         "model is exact."
     ),
     criterion=f"Fails if a model built so is off by more than {PRINTED:g} on some prefix.",
@@ -106,7 +106,7 @@ claim(
 @claim(
     id="dyck/independence-as-printed",
     title="Independence at each depth is enough",
-    source=f"{THESIS}, Theorem 2.2.1 (sufficiency)",
+    source=f"{THESIS}, Theorem 2.2.1 (sufficiency; {OTHER}, Section 3.6.4.1, Theorem 1)",
     statement=(
         "If at every depth the $2k + 1$ embeddings of brackets and start token are linearly "
         "independent and $M$ is balanced, some values and MLP predict exactly."
@@ -120,9 +120,10 @@ claim(
     erratum=Erratum(
         "missing hypothesis",
         "The proof uses that all $2kD + 1$ embeddings together are independent ($E$ has full "
-        "column rank), and that is the hypothesis to print. One-hot tokens without the depth are "
-        "independent at each depth, but ([() and [(() hold the same brackets and end alike: no "
-        "attention without positions tells them apart, and one is closed by ], the other by ).",
+        "column rank), which is probably what is meant; the theorem asks for the $2k + 1$ of "
+        "each depth. One-hot tokens without the depth are independent at each depth, but ([() "
+        "and [(() hold the same brackets and end alike: no attention without positions tells "
+        "them apart, and one is closed by ], the other by ).",
         corrected_by="dyck/theorem-2.2.1-sufficiency",
     ),
 )

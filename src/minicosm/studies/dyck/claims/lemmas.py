@@ -4,7 +4,7 @@ from minicosm.lab import Erratum, holds, refuted
 
 from ...common.figures import statement_figure
 from .. import trials
-from ..study import STUDY, THESIS
+from ..study import OTHER, STUDY, THESIS
 from .sentences import IDENTITY, PRINTED, power
 
 claim = STUDY.section(__doc__)
@@ -47,7 +47,7 @@ claim(
 claim(
     id="dyck/lemma-2.2.19-as-printed",
     title="Lemma 2.2.19 with the printed formula",
-    source=f"{THESIS}, proof of Lemma 2.2.19",
+    source=f"{THESIS}, proof of Lemma 2.2.19 ({OTHER}, Lemma 42)",
     statement=(
         r"The units $\mathrm{relu}(z + M(y-k)) - \mathrm{relu}(z + M(y-k-1))$, the sum of all "
         r"biases $b_k$ and the terms $c_{ki}\,\mathrm{relu}(y + 1 - k)$ make a network with $f(y, "
@@ -62,7 +62,8 @@ claim(
         "The construction adds all biases $b_k$, not that of network $y$; and where a "
         "pre-activation of network $y - 1$ is negative, its units give less than the $M$ that is "
         "subtracted. It is right for networks without output biases and with pre-activations in "
-        "$[0, M]$. The lemma is true with $2K$ units more. Checked on random networks.",
+        "$[0, M]$. With $2K$ units more the lemma is true, and what rests on it needs no more "
+        "than a constant times the width. Checked on random networks.",
         corrected_by="dyck/relu-lemmas",
     ),
     check=refuted("Lemma 2.2.19 as printed"),

@@ -264,7 +264,7 @@ def other_blocks(results: Results) -> Outcome:
 
 @claim(
     id="dyck/corollary-2.2.2",
-    title="Trained on longer strings, models are more balanced",
+    title="The balance violation falls about as one over the length of the training strings",
     source=f"{THESIS}, Corollary 2.2.2 (a trend; the corollary's hypothesis is never met in training)",
     statement=(
         "With weight decay 0, $10^{-5}$ and $10^{-4}$, $N$ times the balance violation of models "

@@ -19,7 +19,7 @@ from minicosm.lab import (
 
 from .. import trials
 from ..figures import theory as figures
-from ..study import STUDY, THESIS
+from ..study import OTHER, STUDY, THESIS
 from .sentences import IDENTITY, ROUNDING, power
 
 claim = STUDY.section(__doc__)
@@ -173,7 +173,7 @@ claim(
 claim(
     id="dyck/start-token-as-printed",
     title=r"Uniform attention without a start token cannot tell $p$ from $p\,p$",
-    source=f"{THESIS}, footnote 12 of Corollary 2.2.1",
+    source=f"{THESIS}, footnote 12 of Corollary 2.2.1 ({OTHER}, footnote 53)",
     statement=(
         "A Transformer of two layers with uniform causal attention and no start token has the same "
         r"output after $p$ and $p\,p$."

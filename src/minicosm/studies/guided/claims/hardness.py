@@ -25,13 +25,13 @@ claim(
     expected="fails",
     erratum=Erratum(
         "constant",
-        "The exponential growth, which is the message of the theorem, stands; the constant is half "
-        "as large. The proof draws the secret uniformly from $N = 2^{D-1}$ strings, and its "
-        "expected place in any order of search is then $(N + 1)/2$; the last place, with which "
-        "Remark 3.5.1 argues, is the worst case of one fixed order. If the secret itself must be "
-        "asked about, $(N + 1)/2$ queries are needed and enough; if the last one left may be "
-        "concluded, $(N + 1)/2 - 1/N$. Checked by an exact recursion for the optimum and by "
-        "simulated searches.",
+        "The exponential growth, which is the message of the theorem, stands; the constant is "
+        "about half as large. The proof draws the secret uniformly from $N = 2^{D-1}$ strings, "
+        "and its expected place in any order of search is then $(N + 1)/2$; the last place, with "
+        "which Remark 3.5.1 argues, is the worst case of one fixed order. If the secret itself "
+        "must be asked about, $(N + 1)/2$ queries are needed and enough; if the last one left "
+        "may be concluded, $(N + 1)/2 - 1/N$. Checked by an exact recursion for the optimum and "
+        "by simulated searches.",
         corrected_by="guided/theorem-3.1.1",
     ),
 )

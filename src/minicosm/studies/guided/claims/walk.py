@@ -18,7 +18,7 @@ from minicosm.lab import (
 
 from ..figures.amplification import mixing_curves, stationary_flow
 from ..readings import table
-from ..study import BOUND, DERIVED, IDENTITY, STUDY, VGB
+from ..study import BOUND, DERIVED, IDENTITY, STUDY, THESIS, VGB
 from ..trials import amplify, trees
 
 claim = STUDY.section(__doc__)
@@ -102,7 +102,7 @@ claim(
 claim(
     id="guided/footnote-12-as-printed",
     title="Laziness is needed for a stationary law",
-    source=f"{VGB}, footnote 12",
+    source=f"{THESIS}, Section 3.3.1, footnote 12",
     statement="Without staying in place half of the time the walk has no stationary distribution.",
     criterion=r"Fails if $\mu$ is stationary without laziness, to $10^{-12}$, in some world.",
     trials=trees,

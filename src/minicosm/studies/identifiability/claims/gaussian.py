@@ -95,7 +95,7 @@ claim(
 
 claim(
     id="identifiability/lemma-7-as-printed",
-    title="The same in more dimensions than states, as printed",
+    title="The posterior determines unit means up to one reflection in any dimension, as printed",
     source=f"{THESIS}, Section 2.2.2.1, Lemma 7 as printed",
     statement=(
         r"For $d \ge k \ge 2$, under Assumptions 8 and 9, $\phi = \tilde\phi$ implies $\tilde M = M$ or "

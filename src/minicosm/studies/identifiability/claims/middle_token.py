@@ -55,16 +55,16 @@ claim(
     expected="fails",
     erratum=Erratum(
         "gap",
-        r"It concerns the task $x_1 \otimes x_3 | x_2$ alone: every world with $k = 2$, and for $k \ge 3$ "
-        r"those whose means have $M^\top M 1$ proportional to $1$ (orthonormal ones, say) and whose $T$ "
-        r"has no entry above $2/k$; generic worlds "
-        "with $k \\ge 3$ are identified. Kruskal's theorem recovers the columns of $MT$ and $MT^\\top$ up "
-        "to a scaling, too. Columns of probabilities fix it by their sums; here both factors may change "
-        "sign, and with $\\tilde M \\tilde T = -MT$ the column sums of $\\tilde T$ are $+1$, so that the "
-        "elimination of $HM$ from the proof of Theorem 5, which "
-        r"uses $\tilde M \tilde T = MT$, does not apply. Example: means $(e_1, e_2)$ against $(-e_2, "
-        r"-e_1)$ with rows and "
-        "columns of $T$ exchanged. Theorems 5, 7 and 9 stand, and so does Theorem 8 for $t_1 = 1$ and 3.",
+        r"It concerns the task $x_1 \otimes x_3 | x_2$ alone: every world with $k = 2$, and for "
+        r"$k \ge 3$ those whose means have $M^\top M 1$ proportional to $1$ (orthonormal ones, "
+        r"say) and whose $T$ has no entry above $2/k$; generic worlds with $k \ge 3$ are "
+        r"identified. Kruskal's theorem recovers the columns of $MT$ and $MT^\top$ up to a "
+        "scaling, too. Columns of probabilities fix it by their sums; here both factors may "
+        r"change sign, and with $\tilde M \tilde T = -MT$ the column sums of $\tilde T$ are $+1$, "
+        r"so that the elimination of $HM$ from the proof of Theorem 5, which uses $\tilde M "
+        r"\tilde T = MT$, does not apply. Example: means $(e_1, e_2)$ with $T$ against $(-e_2, "
+        r"-e_1)$ with $1 1^\top - T$, which is $T$ with its two rows exchanged. Theorems 5, 7 and "
+        "9 stand, and so does Theorem 8 for $t_1 = 1$ and 3.",
         corrected_by="identifiability/theorem-8",
     ),
 )

@@ -104,7 +104,7 @@ def lemma_54(results: Results) -> Outcome:
 
 claim(
     id="nce/lemma-54-as-printed",
-    title="The same for every Lipschitz constant",
+    title="Near the optimum the Hessian of eNCE changes little, for every Lipschitz constant",
     source=f"{THESIS}, Section 4.1.5, Lemma 54; Section 4.1.11, Equation 4.89",
     statement=(
         r"For any Lipschitz constant $\beta_Z$ of the log-partition on $\Theta$ and $c \le "

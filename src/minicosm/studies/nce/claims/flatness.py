@@ -154,12 +154,13 @@ claim(
     expected="fails",
     erratum=Erratum(
         "gap",
-        r"The last step of Equation 4.57 puts $a = 0$, which is not the minimiser: the form that it "
-        r"displays is negative near it ($-0.57$ at $R = 10$, $a = 0.4$), because bounds of $T_0, T_1, "
-        r"T_2$ stand for their values, and of a form that is nearly singular the leading terms cancel. "
-        r"The right power is $R^{-5}$. Footnote 4 lets $\Theta$ "
-        "hide powers of $R$, so read the lemma stands, and the theorems that use it do; Corollary 2 is "
-        "about such powers, and its count is large enough all the same.",
+        r"The gap is in the proof. Footnote 4 lets $\Theta$ hide powers of $R$; read so, the "
+        "lemma stands, and the theorems that use it do. Read with its $1/R$ it does not: the "
+        "power is $R^{-5}$. The last step of Equation 4.57 puts $a = 0$, which is not the "
+        "minimiser; the form that is displayed is negative near it ($-0.57$ at $R = 10$, $a = "
+        "0.4$), because bounds of $T_0, T_1, T_2$ stand for their values and the leading terms "
+        "of a form that is nearly singular cancel. Corollary 2 is about powers of $R$, and its "
+        "count is large enough all the same.",
         corrected_by="nce/lemma-47",
     ),
     kind="lemma",

@@ -100,7 +100,7 @@ claim(
     title="9/13 is the law of the hidden coordinate",
     source=f"{THESIS}, Section 4.3.3.1, proof of Lemma 4.3.1",
     statement=(
-        r"$P(x_K = 0 \mid x_{-K} = 0, K)$ with $K = \{0\}$, which the proof gives as 9/13, is the law of the "
+        r"With $K = \{0\}$ the 9/13 of the proof is $P(x_K = 0 \mid x_{-K} = 0, K)$, the law of the "
         "coordinate that $K$ hides."
     ),
     criterion="Fails if the law of the hidden coordinate is not 9/13 to $10^{-12}$.",

@@ -147,10 +147,11 @@ claim(
     expected="fails",
     erratum=Erratum(
         "constant",
-        r"Definition 4.1.9 gives the rate $e^{-t/\bar C_{AT}}$ in continuous time and "
-        r"$(1 - 1/\bar C_{AT})^t$ in steps, without the factor 2 of the remark. In four independent bits "
-        r"with $P(1) = 10^{-4}$, $\bar C_{AT} = 4$, KL is 0.252 of its start after four steps (0.297 after "
-        "time 4 in continuous time); $e^{-2}$ is 0.135, the corrected bounds are $(3/4)^4 = 0.316$ and "
+        r"Definition 4.1.9 gives the rate $e^{-t/\bar C_{AT}}$ in continuous time and $(1 - "
+        r"1/\bar C_{AT})^t$ in steps, without the factor 2 of the remark (which writes $C_{AT}$; "
+        r"only $\bar C_{AT}$ is defined). In four independent bits with $P(1) = 10^{-4}$, $\bar "
+        "C_{AT} = 4$, KL is 0.252 of its start after four steps (0.297 after time 4 in "
+        "continuous time); $e^{-2}$ is 0.135, the corrected bounds are $(3/4)^4 = 0.316$ and "
         "$e^{-1} = 0.368$.",
         corrected_by="parallel/kl-decay",
     ),

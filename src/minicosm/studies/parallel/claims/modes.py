@@ -80,11 +80,12 @@ claim(
 
 claim(
     id="parallel/proposition-4.1.5-as-printed",
-    title="The same without a condition on $J_0$",
+    title="Independent parallel sampling is stuck, without a condition on $J_0$",
     source=f"{THESIS}, Sections 4.1.4.2 and 4.3.7, Proposition 4.1.5",
     statement=(
-        "Under Assumption 4.1.5 alone the sampler is stuck for "
-        r"$\lfloor \tfrac{\delta}{2} e^{c_{\text{stuck}}} \rfloor$ steps."
+        r"Under Assumption 4.1.5 alone, from any start with clique sum $\le -2$ the sampler keeps it $\le "
+        r"-2$ for $\lfloor \tfrac{\delta}{2} e^{c_{\text{stuck}}} \rfloor$ steps with probability "
+        r"$1 - \delta$."
     ),
     criterion=(
         r"Fails if two spins with $J_0 = 0.001$ and $\delta = 0.74$ stay with probability below 0.26."
@@ -94,10 +95,11 @@ claim(
     expected="fails",
     erratum=Erratum(
         "missing hypothesis",
-        r"Hoeffding's inequality is used for $r > 0$ and then with $r = c \tanh(J_0) / 2 - 1$, which is "
-        r"positive only if $c \tanh(J_0) > 2$. In two spins with $J_0 = 0.001$, $r$ is $-0.999$, its square "
-        "promises one step, and the exact chance to stay is 0.2505, not 0.26. Corollary 4.1.1 is not "
-        "touched: Assumption 4.1.6 implies the condition.",
+        r"Hoeffding's inequality is used for $r > 0$ and then with $r = c \tanh(J_0) / 2 - 1$, $c "
+        r"= |C_G|$, which is positive only if $c \tanh(J_0) > 2$. In two spins with $J_0 = "
+        "0.001$, $r$ is $-0.999$, its square promises one step, and the exact chance to stay is "
+        "0.2505, not 0.26. Corollary 4.1.1 is not touched: Assumption 4.1.6 implies the "
+        "condition.",
         corrected_by="parallel/proposition-4.1.5",
     ),
 )

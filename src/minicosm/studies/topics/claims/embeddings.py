@@ -51,9 +51,9 @@ claim(
 
 claim(
     id="topics/theorem-2.1.1-any-d",
-    title="The same for embeddings of any width",
+    title="Embeddings of any width can hold the topics",
     source=f"{THESIS}, Sections 2.1.3 and 2.1.7.2, Theorem 2.1.1",
-    statement=r"The conditions hold at the optimum for every embedding width $d$.",
+    statement="The conditions of Theorem 2.1.1 hold at the optimum for every embedding width $d$.",
     criterion="A width at which the minimiser found misses item 3 by more than $10^{-6}$ refutes it.",
     trials=embeddings,
     check=refuted("Theorem 2.1.1 for every width"),
