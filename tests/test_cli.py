@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minicosm.cli import main
+from minicosm.cli import EXAMPLES, main
 from minicosm.lab import Erratum, Estimate, LabError, Outcome, Study, Trial, TrialResult
 from minicosm.lab.catalogue import select
 from minicosm.worlds import Dyck
@@ -152,7 +152,7 @@ def test_three_when_a_trial_raises_with_its_traceback_only_on_request(run, monke
         (["sample", "hmm", "--out", "/"], "cannot tell the format"),
         (
             ["sample", "ising", "--laws", "next", "--out", "c.npz"],
-            "the world ising has no `next_logits`",
+            "laws is next; the world ising has none or masked",
         ),
         (["sample", "complete-dyck", "--length", "7", "--out", "c.npz"], "it must be even"),
         (["sample", "ising", "--spins", "40", "--out", "c.npz"], "at most 16384 are written out"),
@@ -364,6 +364,15 @@ def test_every_help_ends_with_an_example(run, words):
     code, out, _ = run(*words, "--help")
     assert code == 0
     assert out.splitlines()[-1].startswith(f"example: minicosm {' '.join(words)}".rstrip())
+
+
+def test_the_example_of_documents_with_exact_laws_can_be_given(run, tmp_path):
+    """Laws of documents of many topics are refused: the example must not be one of them."""
+    words = EXAMPLES["sample lda"].replace("documents.parquet", str(tmp_path / "d.npz")).split()[1:]
+    assert run(*words, "--count", "2")[0] == 0
+    with np.load(tmp_path / "d.npz") as file:
+        laws = file["masked_laws"].reshape(2, 64, 50)
+    np.testing.assert_allclose(laws.sum(axis=2), 1, rtol=1e-6)
 
 
 def test_sampled_corpora_hold_sequences_of_the_world_in_their_metadata(run, tmp_path):

@@ -269,7 +269,7 @@ EXAMPLES = {
     "sample parity": "minicosm sample parity --bits 20 --support 3 --out bits.parquet",
     "sample grammar": "minicosm sample grammar --name cfg3b --laws masked --out sentences.parquet",
     "sample topics": "minicosm sample topics --topics 10 --per-document 2 --out documents.parquet",
-    "sample lda": "minicosm sample lda --topics 5 --vocab 50 --laws masked --out documents.parquet",
+    "sample lda": "minicosm sample lda --topics 3 --vocab 50 --laws masked --out documents.parquet",
     "sample guided": "minicosm sample guided --family noisy-dyck --length 12 --out strings.parquet",
     "sample diffusion": "minicosm sample diffusion --gap 0.1 --out paths.parquet",
     "sample memory-hmm": "minicosm sample memory-hmm --hidden 4 --memory 3 --cells 2 "

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from minicosm.lab import Outcome, Study, Table, Trial, check
 from minicosm.lab.catalogue import print_claim, print_list
-from minicosm.lab.display import print_verdicts
+from minicosm.lab.display import Display, print_verdicts
 from minicosm.lab.report import write_report
 
 LONG = "coins/the-longest-of-all-ids-is-as-long-as-so"  # 44 columns, as in our own studies
@@ -119,3 +119,31 @@ def test_a_sentence_of_a_trial_is_shown_without_its_class(study, store, run, sen
     claim = replace(study.claims[2], trials=lambda profile, seed: {"a": Trial(run, 3)})
     (item,) = check([(study, claim)], "smoke", 0, store)
     assert item.error.sentence.startswith(f"trial 'coins/edge a': {sentence}")
+
+
+def test_what_differs_comes_first(study, store):
+    checked = check([(study, claim) for claim in study.claims], "smoke", 0, store)
+    odd = replace(checked[-1], outcome=replace(checked[-1].outcome, verdict="fails"))
+    console = Console(file=io.StringIO(), width=80)
+    print_verdicts(console, [*checked[:-1], odd])
+    rows = [line for line in console.file.getvalue().splitlines() if line.startswith("coins/")]
+    assert rows[0].split()[:2] == [odd.claim.id, "fails"] and "(!)" in rows[0]
+    assert [row.split()[0] for row in rows[1:3]] == [item.claim.id for item in checked[:-1]]
+
+
+def test_every_trial_has_a_bar_while_it_runs_and_a_line_when_it_ended():
+    display = Display()
+    display.console = Console(
+        file=io.StringIO(), width=80, force_terminal=True, force_interactive=True, highlight=False
+    )
+    with display.trials(2, 0):
+        display.progress("one", 1, 4)
+        display.progress("two", 3, 4, "half way")
+        display.progress("one", 2, 4)
+        live = {task.description: task.fields["count"] for task in display._live.tasks}
+        assert live == {"trials": "0/2", "one": "2/4", "two: half way": "3/4"}
+        display.ended("one", 2.0, None)
+        assert [task.description for task in display._live.tasks] == ["trials", "two: half way"]
+        display.ended("two", 3.0, None)
+    out = display.console.file.getvalue()
+    assert out.count("trial 1/2  one  (2.0 s)") == 1 and out.count("trial 2/2  two  (3.0 s)") == 1

@@ -318,3 +318,18 @@ def test_a_figure_of_two_findings_is_drawn_once_on_a_page(study, store, pairs, t
     assert again == whole[:1] and len(whole) == 3
     assert f"Its figure is that of “{named.claims[0].title}”." in " ".join(reader.text)
     assert len(reader.ids) == len(set(reader.ids)) and set(reader.links) <= set(reader.ids)
+
+
+def test_the_page_of_versions_says_which_runs_the_verdicts_are_of(store, study, pairs, tmp_path):
+    check(pairs, "smoke", 0, store)
+    page = write_report(store, [study], "smoke", tmp_path / "book").with_name("versions.html")
+    rows = re.findall(r"<tr>(.*?)</tr>", page.read_text().partition(">Runs<")[2])
+    cells = [re.sub(r"<[^>]+>", " ", cell).split() for cell in rows[-1].split("</td>")]
+    assert cells[:4] == [["coins"], ["3"], ["your", "own"], ["smoke"]] and cells[4] == ["0"]
+
+
+def test_a_figure_is_no_smaller_than_its_numbers_can_be_read(store, study, pairs, tmp_path):
+    check(pairs, "smoke", 0, store)
+    text = write_report(store, [study], "smoke", tmp_path / "book.html").read_text()
+    sizes = re.findall(r"max-width: (\d+)px; --least: (\d+)px", text)
+    assert sizes and all(int(least) == round(0.7 * int(most)) for most, least in sizes)

@@ -22,6 +22,9 @@ MOST_MEMORY = 2**32
 """The same for a chunk of one sequence, which cannot be made smaller."""
 
 
+LAWS = {"next": "next_logits", "masked": "conditionals"}  # what a world answers them by
+
+
 @dataclass(kw_only=True)
 class Corpus(ABC):
     """What every sampled corpus has."""
@@ -66,9 +69,9 @@ class Corpus(ABC):
             world = self.make(world_key)
         except (ValueError, TypeError) as error:
             raise LabError(f"{error}.") from None
-        question = {"next": "next_logits", "masked": "conditionals"}.get(self.laws, "sample")
-        if not hasattr(world, question):
-            raise LabError(f"laws is {self.laws}; the world {self.kind} has no `{question}`.")
+        known = ["none", *(laws for laws, method in LAWS.items() if hasattr(world, method))]
+        if self.laws not in known:
+            raise LabError(f"laws is {self.laws}; the world {self.kind} has {' or '.join(known)}.")
         settings = {name: value for name, value in asdict(self).items() if name != "out"}
         metadata = {
             "world": self.kind,

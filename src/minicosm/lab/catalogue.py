@@ -124,15 +124,15 @@ def print_list(studies: Sequence[Study], as_json: bool, errors: Errors) -> None:
         print_json([_study_record(study, errors) for study in studies])
         return
     console = Console(highlight=False)
-    ids = [claim.id for study in studies for claim in study.claims]
-    width = width_of(ids, console.width)
     for study in studies:
         console.print(f"[bold]{escape(study.name)}[/]  {escape(study.title)}")
         console.print(escape(study.source), style="dim")
-        section = None
+        section, width = None, 0
         for claim in study.claims:
             if claim.section != section:
                 section = claim.section
+                ids = [each.id for each in study.claims if each.section == section]
+                width = width_of(ids, console.width)
                 console.print(f"\n[dim]{escape(plain(section))}[/]" if section else "")
             _print_line(console, claim, width)
             for profile, sentence in errors.get(claim.id, {}).items():

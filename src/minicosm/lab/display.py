@@ -1,7 +1,7 @@
 """What a run shows: progress on standard error, and the table of verdicts.
 
-On a terminal there is one line for the whole and one for the trial at hand; elsewhere one plain
-line per trial, so that a log stays readable.
+Every trial that ends leaves a line. On a terminal there is a live bar for the whole below these, and one
+for every trial that runs.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ class Display:
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live: Any = None
         self._whole: Any = None
-        self._current: Any = None
-        self._name = ""
+        self._bars: dict[str, Any] = {}  # of the trials that run
         self._done = 0
         self._total = 0
 
@@ -59,11 +58,11 @@ class Display:
         ) as live:
             self._live = live
             self._whole = live.add_task("trials", total=missing, count=f"0/{missing}")
-            self._current = live.add_task("", total=None, count="")
             try:
                 yield
             finally:
                 self._live = None
+                self._bars.clear()
 
     @contextmanager
     def claims(self, count: int) -> Iterator[None]:
@@ -77,12 +76,11 @@ class Display:
     def progress(self, name: str, done: int, total: int, note: str = "") -> None:
         """A trial says how far it is."""
         if self._live is not None:
-            if name != self._name:
-                self._name = name
-                self._live.reset(self._current)
+            if name not in self._bars:
+                self._bars[name] = self._live.add_task("", total=None, count="")
             text = f"{name}: {note}" if note else name
             self._live.update(
-                self._current,
+                self._bars[name],
                 description=escape(shortened(text, max(20, self.console.width - 45))),
                 completed=done,
                 total=total or None,
@@ -93,12 +91,14 @@ class Display:
         """A trial ended."""
         self._done += 1
         if self._live is not None:
+            if (bar := self._bars.pop(name, None)) is not None:
+                self._live.remove_task(bar)
             self._live.update(
                 self._whole, completed=self._done, count=f"{self._done}/{self._total}"
             )
         if failure is not None:
             self.console.print(f"error in {escape(failure.sentence)}", style="magenta")
-        elif self._live is None:
+        else:
             line = f"trial {self._done}/{self._total}  {name}  ({seconds(took)})"
             self.console.print(escape(line), soft_wrap=True)
 
@@ -126,11 +126,12 @@ MANY = 12  # claims; of more, only those that came out otherwise than registered
 
 
 def print_verdicts(console: Console, checked: Sequence[Checked], every: bool = False) -> None:
-    """The table of verdicts within 80 columns: of a few claims all, of many (unless `every`) those that
-    came out otherwise than registered. Below it what is remarked of claims that do not hold, what went
-    wrong, and a count."""
+    """The table of verdicts within 80 columns: first those that came out otherwise than registered, then,
+    of a few claims or with `every`, the others. Below it what is remarked of claims that do not hold, what
+    went wrong, and a count."""
     whole = every or len(checked) <= MANY
     shown = [item for item in checked if whole or not item.as_registered]
+    shown.sort(key=lambda item: item.as_registered)
     if shown:
         _print_table(console, shown)
     said: dict[str, list[str]] = {}  # of what is the same for many claims, once

@@ -92,6 +92,7 @@ class Entry:
         svg = lean((self.last and self.last.svg) or "", name)
         if again and f' id="{name}"' in svg:
             svg = f'{svg[: svg.index(">") + 1]}<use href="#{name}"/></svg>'
+        svg = re.sub(r"max-width: (\d+)px", _least, svg, count=1)
         return svg.replace(
             'role="img"', f'role="img" aria-label="{escape(plain(self.claim.title))}"', 1
         )
@@ -126,9 +127,12 @@ class Chapter:
 
     @property
     def cover(self) -> Entry | None:
-        """The first finding, or else claim, that has a figure."""
+        """The first finding that is a figure of the source, or else finding, or else claim, that has a
+        figure: what is drawn for a theorem is mostly how small its errors are."""
         drawn = [e for e in (*self.findings, *self.entries) if e.last and e.last.svg]
-        return drawn[0] if drawn else None
+        findings = [entry for entry in drawn if entry.claim.id in self.study.headlines]
+        shown = [entry for entry in findings if entry.claim.kind == "figure"] or findings or drawn
+        return shown[0] if shown else None
 
     @property
     def drawn(self) -> dict[str, Entry]:
@@ -159,6 +163,24 @@ class Chapter:
         ]
         return draw(boxes, {e.claim.id: e.claim.uses for e in self.entries if e.claim.uses})
 
+    @property
+    def mapped(self) -> set[str]:
+        """The states of the statements on the map."""
+        return {entry.state for entry in self.entries if entry.claim.uses or entry.serves}
+
+    @property
+    def runs(self) -> list[tuple[str, str, str, int, str, int]]:
+        """(commit, machine, profile, seed, days) of what was run, and how many verdicts are from there."""
+        found: dict[tuple[str, str, str, int], list[str]] = {}
+        for last in (entry.last for entry in self.entries if entry.last):
+            kept = last.reference or {"commit": "your own", "machine": "this store"}
+            run = (kept["commit"], kept["machine"], last.profile, last.seed)
+            found.setdefault(run, []).append(last.date[:10])
+        return [
+            (*run, " to ".join(sorted({min(days), max(days)})), len(days))
+            for run, days in found.items()
+        ]
+
 
 def _picture(svg: str) -> str:
     """The figure with ids numbered, so that equal ones are equal."""
@@ -168,6 +190,14 @@ def _picture(svg: str) -> str:
         lambda found: f"{found[1]}{ids.setdefault(found[2], len(ids))}",
         svg,
     )
+
+
+SMALLEST = 0.7  # of its size: below, the numbers at the axes of a figure cannot be read
+
+
+def _least(width: re.Match[str]) -> str:
+    """Its largest width and its least one; in a narrower window the figure scrolls."""
+    return f"{width[0]}; --least: {SMALLEST * int(width[1]):.0f}px"
 
 
 def _opening(text: str) -> str:

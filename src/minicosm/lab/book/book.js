@@ -72,7 +72,7 @@ function reach(part) {
 for (const claim of document.querySelectorAll("details.claim"))
   claim.addEventListener("toggle", () => { if (claim.open) reach(claim); });
 for (const part of document.querySelectorAll(".about, .erratum-list, .misprints, summary .title")) reach(part);
-addEventListener("beforeprint", () => { for (const claim of document.querySelectorAll("details.claim")) claim.open = true; });
+addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details.claim, .deviations")) each.open = true; });
 
 // Search over everything: all words, in titles first.
 const input = document.querySelector(".search input");

@@ -64,6 +64,7 @@ claim(
     trials=cascades,
     check=holds("Lemma 20", "Lemma 20, sizes"),
     kind="lemma",
+    uses=("automata/lemma-11", "automata/lemma-16", "automata/theorem-16"),
 )
 
 claim(
@@ -105,6 +106,7 @@ claim(
     trials=cascades,
     check=holds("Lemma 21", "Lemma 21, sizes"),
     kind="lemma",
+    uses=("automata/lemma-11", "automata/lemma-20"),
 )
 
 claim(
@@ -147,4 +149,5 @@ claim(
     trials=cascades,
     check=holds("Theorem 11", "Theorem 11, depth at all T", "Theorem 11, depth", "refused"),
     figure=draw_depth_matrix,
+    uses=("automata/theorem-15", "automata/definition-8", "automata/lemma-21"),
 )

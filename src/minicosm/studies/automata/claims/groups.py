@@ -39,6 +39,7 @@ claim(
     trials=groups,
     check=holds("Lemma 17", "Lemma 17, sizes"),
     kind="lemma",
+    uses=("automata/lemma-15",),
 )
 
 claim(
@@ -57,6 +58,7 @@ claim(
     trials=groups,
     check=holds("Lemma 18", "Lemma 18, sizes"),
     kind="lemma",
+    uses=("automata/lemma-11",),
 )
 
 claim(
@@ -76,6 +78,7 @@ claim(
     trials=groups,
     check=holds("Lemma 19", "Lemma 19, sizes"),
     kind="lemma",
+    uses=("automata/lemma-10", "automata/lemma-15", "automata/lemma-17"),
 )
 
 claim(
@@ -115,6 +118,7 @@ claim(
     trials=groups,
     check=holds("Theorem 16", "Theorem 16, sizes", "Theorem 16, recursion"),
     figure=draw_group_depths,
+    uses=("automata/lemma-15", "automata/lemma-19"),
 )
 
 claim(
