@@ -147,7 +147,7 @@ def _verdict(check: Check, results: Mapping[str, TrialResult]) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outcome = check(results)
-    except Exception:
+    except (Exception, SystemExit):
         return "error"
     return outcome.verdict if isinstance(outcome, Outcome) else "error"
 

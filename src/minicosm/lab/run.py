@@ -225,7 +225,10 @@ def check(
     for (study, claim), given in zip(selection, values, strict=True):
         try:
             trials = claim.trials(profile, seed, **given)
-        except Exception as error:
+            check_mapping("it", trials)
+            for name, trial in trials.items():
+                check_kind(f"its entry {name!r}", trial, Trial, "a Trial")
+        except (Exception, SystemExit) as error:
             if given and isinstance(error, ValueError):
                 reason = (str(error).strip().splitlines() or ["ValueError"])[0]
                 raise LabError(f"{claim.id}: {reason.rstrip('.')}.") from error
@@ -344,7 +347,7 @@ def judge(claim: Claim, results: Results, svg: str | None = None) -> tuple[Outco
             part = "its figure"
             with house_style():
                 svg = to_svg(claim.figure(results), name=claim.id)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         failure = Failure.of(error)
         raise JudgingError(Failure(f"{part}: {failure.sentence}", failure.trace)) from error
     return outcome, svg
