@@ -310,6 +310,16 @@ def test_a_file_without_a_study_is_a_sentence(run, tmp_path, name, source, sente
     assert sentence in err
 
 
+def test_a_study_that_ends_the_program_later_is_a_sentence(run, monkeypatch):
+    def ends(*_):
+        raise SystemExit(0)
+
+    monkeypatch.setattr("minicosm.lab.audit.audit", ends)
+    code, _, err = run("audit", "--profile", "smoke")
+    assert code == 2
+    assert "ended the program by SystemExit: 0" in err
+
+
 def test_help_of_what_is_no_command_is_help(run):
     code, _, _ = run("foo", "--help")
     assert code in (0, 2)

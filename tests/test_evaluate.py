@@ -91,12 +91,18 @@ def test_a_model_that_excludes_what_happens_loses_everything():
         (lambda t: np.full((*t.shape, 4), np.nan), {}, "answers NaN for sequence 0, position 1"),
         (lambda t: np.full((*t.shape, 4), -np.inf), {}, "-inf for all tokens"),
         (lambda t: "no", {}, "it must answer an array"),
+        (lambda t: np.full((*t.shape, 4), 1j), {}, "the model answers complex numbers"),
         (uniform, {"outputs": "probabilities"}, "sum to 0; they must sum to 1"),
         (uniform, {"outputs": "laws"}, "outputs is 'laws'"),
         (uniform, {"rate": 0.0}, r"rate is 0.0; it must lie in \(0, 1\]"),
         (uniform, {"mask": -1}, "mask is -1"),
         (uniform, {"mask": 4, "start": 4}, "mask and start are both given"),
         (uniform, {"length": 1}, "no token was predicted"),
+        (
+            Transformer(TransformerConfig(4, layers=1, heads=1, width=8), key=jax.random.key(0)),
+            {},
+            "reads ahead .* give mask, the token that it reads where one is hidden",
+        ),
     ],
 )
 def test_bad_models_and_options_are_a_sentence(model, options, sentence):

@@ -317,7 +317,11 @@ def _run(words: list[str]) -> int:
             for example in examples.splitlines():
                 print(f"example: {example}")
         raise
-    return command.run()
+    try:
+        return command.run()
+    except SystemExit as end:  # no command of ours does; whatever its code, nothing was decided
+        reason = f": {end.code}" if end.code is not None else ""
+        raise LabError(f"the code of a study ended the program by SystemExit{reason}.") from end
 
 
 def _terminated(number: int, frame: Any) -> None:

@@ -193,6 +193,11 @@ def _predictor(
     model: Any, mask: int | None, outputs: Literal["logits", "probabilities"]
 ) -> tuple[Predict, Literal["logits", "probabilities"]]:
     """A function from tokens to what the model answers, and what that is."""
+    if mask is None and getattr(getattr(model, "config", None), "causal", None) is False:
+        raise ValueError(
+            "the model reads ahead (its config has causal=False): give mask, the token that it reads where "
+            "one is hidden; for a Transformer of this package any that is no token, such as the world's vocab"
+        )
     if mask is None and hasattr(model, "next_logits"):
         compiled = jax.jit(jax.vmap(model.next_logits))
         return lambda tokens: compiled(jnp.asarray(tokens)), "logits"
@@ -229,6 +234,8 @@ def _laws(
     answer = getattr(answer, "logits", answer)
     if hasattr(answer, "detach"):  # a tensor
         answer = answer.detach().cpu().float().numpy()
+    if np.iscomplexobj(answer):
+        raise TypeError("the model answers complex numbers; logits and probabilities are real")
     try:
         found = np.asarray(answer, np.float64)
     except (TypeError, ValueError):

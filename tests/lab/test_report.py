@@ -1,6 +1,7 @@
 """The lab book: self-contained, complete, and its figures at home in light and dark."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -203,6 +204,17 @@ def test_verdicts_of_older_code_are_marked(store, study, pairs, tmp_path, monkey
 def test_a_book_that_cannot_be_written_is_one_sentence(store, study, tmp_path):
     with pytest.raises(LabError, match="there is no folder"):
         write_report(store, [study], "smoke", tmp_path / "none" / "book.html")
+
+
+def test_a_page_is_not_put_in_the_place_of_what_is_no_file(store, study, tmp_path):
+    write_report(store, [study], "smoke", tmp_path / "book")
+    (tmp_path / "book" / "versions.html").unlink()
+    os.mkfifo(tmp_path / "book" / "versions.html")
+    (tmp_path / "book" / "index.html").write_text("as it was")
+    with pytest.raises(LabError, match=r"versions\.html: it is no regular file"):
+        write_report(store, [study], "smoke", tmp_path / "book")
+    assert (tmp_path / "book" / "versions.html").is_fifo()
+    assert (tmp_path / "book" / "index.html").read_text() == "as it was"
 
 
 def test_figures_take_the_ink_of_the_page_and_keep_their_ids_apart():

@@ -52,6 +52,39 @@ def test_shared_trials_run_once_and_stored_ones_not_at_all(store, pairs, log, jo
     assert log() == 9
 
 
+@pytest.mark.parametrize("part", ["trials", "check", "figure"])
+def test_a_claim_that_ends_the_program_is_an_error_of_its_own(store, part):
+    """An exit code of 0 with nothing decided would be a false green."""
+
+    def ends(*_):
+        raise SystemExit(0)
+
+    def holds(results):
+        return Outcome("holds", {})
+
+    ending = {
+        "trials": lambda: replace(claim("one", {}), trials=ends),
+        "check": lambda: claim("one", {}, ends),
+        "figure": lambda: claim("one", {}, holds, figure=ends),
+    }[part]()
+    after = claim("two", {}, holds)
+    first, second = check([(toy_study.STUDY, ending), (toy_study.STUDY, after)], "smoke", 0, store)
+    assert first.outcome is None and "SystemExit: 0" in first.error.sentence
+    assert second.outcome.verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (None, "its list of trials: TypeError: it is None; it must be a dict"),
+        ({"one": 3}, "its list of trials: TypeError: its entry 'one' is 3; it must be a Trial"),
+    ],
+)
+def test_what_is_no_list_of_trials_is_said(store, made, sentence):
+    (checked,) = check([(toy_study.STUDY, claim("one", made))], "smoke", 0, store)
+    assert checked.outcome is None and sentence in checked.error.sentence
+
+
 @pytest.fixture
 def two_cores():
     """This process may use all cores, at least two, until the end of the test."""

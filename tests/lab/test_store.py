@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minicosm.lab import LabError, Store, Trial, TrialResult, check, recall, silent
+from minicosm.lab.audit import audit
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.executors import plain
+from minicosm.lab.files import sealed
 from minicosm.lab.store import address
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")  # what users meet, not beartype
@@ -237,6 +239,34 @@ def test_a_sealed_record_of_another_version_is_corrupt_and_named(store):
         file.write_text(json.dumps({"sha256": seal, "record": record}))
         assert store.load(key) is None, change
     assert len(list((store.path / "corrupt").iterdir())) == 5
+
+
+def parts(value, path=()):
+    """The path of every part of a JSON value."""
+    yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from parts(value[key], (*path, key))
+
+
+@pytest.mark.parametrize("other", [None, "x", {}, [[1]], 10**400], ids=lambda v: str(v)[:9])
+def test_a_sealed_verdict_of_another_version_is_read_or_said(store, pairs, other):
+    """Each part of the record in turn is something else, under a checksum that is right."""
+    check(pairs[:1], "smoke", 0, store)
+    audit(pairs[:1], "smoke", 0, store)
+    (path,) = store.path.glob("verdicts/smoke/*fair.json")
+    record = json.loads(path.read_text())["record"]
+    for place in parts(record):
+        *above, last = place or ("all",)
+        changed = json.loads(json.dumps({"all": record}))
+        inner = changed if not place else changed["all"]
+        for key in above:
+            inner = inner[key]
+        inner[last] = other
+        path.write_text(sealed(changed["all"]))
+        recall(store, *pairs[0], "smoke")
+    assert len(store.warnings) > 8
+    assert all("another version" in w or "not the one" in w for w in store.warnings)
 
 
 def test_a_figure_that_was_changed_is_not_shown(store):

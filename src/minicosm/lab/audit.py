@@ -23,6 +23,7 @@ from minicosm.lab.store import Store, address
 
 ENTRIES = 6  # of a column that are corrupted, the largest and the smallest among them
 MOST = 3000  # corruptions of one claim
+LARGEST = 1e300  # numbers beyond are left as they are
 CORRUPTIONS = ("NaN", "sign", "shift", "flip", "empty")
 
 
@@ -147,7 +148,7 @@ def _verdict(check: Check, results: Mapping[str, TrialResult]) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outcome = check(results)
-    except Exception:
+    except (Exception, SystemExit):
         return "error"
     return outcome.verdict if isinstance(outcome, Outcome) else "error"
 
@@ -231,7 +232,8 @@ def _moved(leaf: Any, by: float) -> Any:
 
 
 def _number(leaf: Any) -> bool:
-    return isinstance(leaf, int | float) and not isinstance(leaf, bool) and math.isfinite(leaf)
+    """Whether it can be moved: no NaN, and not beyond what a float can be."""
+    return isinstance(leaf, int | float) and not isinstance(leaf, bool) and abs(leaf) < LARGEST
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -230,14 +230,16 @@ def write_report(
     if out.exists() and not out.is_dir():
         raise LabError(f"{out} is no folder; the lab book is one, or a file that ends in .html.")
     pages = render(store, studies, profile, reference)
+    assets = ("book.css", "book.js")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for asset in ("book.css", "book.js"):
-            shutil.copyfile(PAGES / asset, out / asset)
+        files = {name: writable(out / name) for name in (*assets, *pages)}  # all, before any
+        for asset in assets:
+            shutil.copyfile(PAGES / asset, files[asset])
     except OSError as error:
         raise LabError(f"cannot write the lab book {out}: {error.strerror or error}.") from error
     for name, text in pages.items():
-        _write(out / name, text)
+        _write(files[name], text)
     return out / "index.html"
 
 

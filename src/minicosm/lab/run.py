@@ -15,6 +15,7 @@ from minicosm.lab.checking import (
     check_flag,
     check_kind,
     check_mapping,
+    finite_number,
     shown,
 )
 from minicosm.lab.claims import (
@@ -152,6 +153,17 @@ def recalled(
     study: Study, claim: Claim, profile: ProfileName, record: Mapping[str, Any], svg: str | None
 ) -> Checked:
     """A claim after a run, from what is kept of it; raises where that is of another version."""
+    check_count("seed", record["seed"])
+    finite_number("seconds", record["seconds"])
+    words = {name: record.get(name) or "" for name in ("error", "date", "commit", "code_version")}
+    _check_texts("the record", words)
+    for name in ("trials", "versions", "options"):
+        _check_texts(name, record.get(name, {}))
+    if (audit := record.get("audit")) is not None:
+        for name in ("tried", "turned"):
+            for count in audit[name].values() if isinstance(audit[name], dict) else [None]:
+                check_count(name, count)
+        _check_texts("findings", dict(enumerate(audit["findings"])))
     tables = tuple(
         Table(
             t["title"],
@@ -181,6 +193,12 @@ def recalled(
         options=record.get("options", {}),
         audit=record.get("audit"),
     )
+
+
+def _check_texts(name: str, value: Any) -> None:
+    """Raise unless it is a mapping to texts."""
+    if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
+        raise TypeError(f"{name} is {shown(value)}; it must be a dict of texts")
 
 
 def check(
@@ -225,7 +243,10 @@ def check(
     for (study, claim), given in zip(selection, values, strict=True):
         try:
             trials = claim.trials(profile, seed, **given)
-        except Exception as error:
+            check_mapping("it", trials)
+            for name, trial in trials.items():
+                check_kind(f"its entry {name!r}", trial, Trial, "a Trial")
+        except (Exception, SystemExit) as error:
             if given and isinstance(error, ValueError):
                 reason = (str(error).strip().splitlines() or ["ValueError"])[0]
                 raise LabError(f"{claim.id}: {reason.rstrip('.')}.") from error
@@ -344,7 +365,7 @@ def judge(claim: Claim, results: Results, svg: str | None = None) -> tuple[Outco
             part = "its figure"
             with house_style():
                 svg = to_svg(claim.figure(results), name=claim.id)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         failure = Failure.of(error)
         raise JudgingError(Failure(f"{part}: {failure.sentence}", failure.trace)) from error
     return outcome, svg

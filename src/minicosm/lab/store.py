@@ -56,6 +56,8 @@ from minicosm.lab.files import (
 if TYPE_CHECKING:
     pass
 
+READING = (KeyError, TypeError, ValueError, OverflowError)
+"""What reading an intact file raises that another version wrote."""
 LEFTOVER_SECONDS = 24 * 3600.0
 
 
@@ -255,7 +257,10 @@ class Store:
         path, figure = self._verdict(profile, claim)
         with self._clearly("read"):
             try:
-                record = decode(unsealed(path))
+                try:
+                    record = decode(unsealed(path))
+                except READING:
+                    record = None
                 if not isinstance(record, dict):
                     raise Corrupt(f"its {path.name} is of another version")
             except FileNotFoundError:
@@ -286,7 +291,7 @@ class Store:
                     record = decode(unsealed(path))
                     if record["error"]:
                         found.setdefault(record["claim"], {})[record["profile"]] = record["error"]
-                except (FileNotFoundError, Corrupt, KeyError, TypeError):
+                except (FileNotFoundError, Corrupt, *READING):
                     continue  # whoever asks for this claim is told
         return found
 
@@ -312,14 +317,14 @@ class Store:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as problem:
             missing = Path(str(problem.filename)).name
             raise Corrupt(f"its file {missing} is missing") from None
-        except (KeyError, TypeError):
+        except READING:
             raise Corrupt("its result.json is of another version") from None
         if sha256(arrays) != record.get("arrays"):
             raise Corrupt("its arrays.npz has the wrong checksum")
         try:
             numbers, seconds = decode(record["numbers"]), float(record["seconds"])
             result = TrialResult({**numbers}, read_arrays(folder / "arrays.npz"))
-        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
+        except (*READING, EOFError, zipfile.BadZipFile):
             raise Corrupt("its result.json is of another version") from None
         return Kept(result, seconds)
 
