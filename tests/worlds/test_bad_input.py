@@ -199,3 +199,19 @@ def test_row_stochastic_matrices_are_told_to_be_turned():
     assert "A.T" in one_sentence(lambda: MemoryHMM(A, np.moveaxis(cells, -1, 0), [1, 0], p))
     assert "np.moveaxis(W, -1, 0)" in one_sentence(lambda: MemoryHMM(A.T, cells, [1, 0], p))
     MemoryHMM(A.T, np.moveaxis(cells, -1, 0), [1, 0], p)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda world, tokens: world.posterior(tokens),
+        lambda world, tokens: world.conditionals(tokens),
+        lambda world, tokens: world.log_prob(tokens),
+        lambda world, tokens: HMM(np.ma.masked_array(world.A), world.W, world.p0),
+    ],
+)
+def test_a_mask_of_numpy_is_not_lost_in_silence(call):
+    tokens = np.ma.masked_array([0, 1, 2], mask=[False, True, False])
+    assert "is a masked array, whose mask would be lost" in one_sentence(
+        lambda: call(WORLDS["hmm"], tokens)
+    )

@@ -246,6 +246,7 @@ def test_nltk_finds_the_same_probabilities():
         (lambda: LayeredPCFG({3: [[4]], 4: [[3]]}, 3), "derives itself"),
         (lambda: LayeredPCFG({3: [[4, 0]], 4: [[0]]}, 3), r"heights \[1, 2\]"),
         (lambda: LayeredPCFG({3: [[0]]}, 0), "root is 0; it must be a symbol that has rules"),
+        (lambda: LayeredPCFG({i: [(i - 1, i - 1)] for i in range(1, 65)}, 64), "up to 18446744073709551616"),
         (lambda: LayeredPCFG({3: [[0], [1]]}, 3, {3: [0.5, 0.6]}), r"probabilities\[3\]"),
         (lambda: AMBIGUOUS.sample(jax.random.key(0), 1), "length is 1; this grammar makes"),
         (lambda: AMBIGUOUS.symbols(4), "height is 4; this grammar has the heights 1..3"),

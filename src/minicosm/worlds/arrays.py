@@ -23,6 +23,7 @@ from .checks import (
     check_reals,
     check_shape,
     check_size,
+    check_unmasked,
     check_whole_numbers,
     check_worlds,
     is_concrete,
@@ -50,6 +51,7 @@ __all__ = [
     "check_shape",
     "check_size",
     "check_tokens",
+    "check_unmasked",
     "check_whole_numbers",
     "check_worlds",
     "embed_rows",
@@ -71,6 +73,7 @@ def parameter(name: str, value: Any, shape: Sequence[int | None]) -> AnyArray:
     computes in float32 by default and in float64 under `jax.enable_x64(True)`.
     """
     if is_concrete(value):
+        check_unmasked(name, value)
         try:
             value = np.asarray(value)
         except (ValueError, TypeError, OverflowError):

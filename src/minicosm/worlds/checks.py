@@ -56,11 +56,21 @@ def native(name: str, value: Any) -> AnyArray:
     """`value` as an array in the machine's own byte order."""
     if isinstance(value, jax.Array):
         return value
+    check_unmasked(name, value)
     try:
         value = np.asarray(value)
     except (ValueError, TypeError, OverflowError):
         raise ValueError(f"{name} are not a rectangular array of numbers") from None
     return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+
+
+def check_unmasked(name: str, value: Any) -> None:
+    """Raise if `value` is a masked array, of which NumPy would give the numbers without the mask."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError(
+            f"{name} is a masked array, whose mask would be lost; it must be a plain array "
+            "(tokens that are not seen are said by observed)"
+        )
 
 
 def check_key(key: Any, name: str = "key") -> PRNGKeyArray:
@@ -141,6 +151,7 @@ def numeric(name: str, value: Any) -> AnyArray:
     """`value` as an array of real numbers in the machine's own byte order."""
     if not is_concrete(value):
         return value
+    check_unmasked(name, value)
     if not isinstance(value, AnyArray):
         try:
             value = np.asarray(value)

@@ -73,9 +73,11 @@ class Grammar:
         most: dict[int, np.ndarray] = {}
         for target in range(1, self.height):
             # The most nodes of height `target` under each symbol, from below.
-            size = np.ones(self._width(target), int)
+            size = np.full(
+                self._width(target), 1, object
+            )  # Python's integers, which do not overflow
             for layer in self.layers[target - 1 :]:
-                above = np.zeros(len(layer.symbols), int)
+                above = np.full(len(layer.symbols), 0, object)
                 for parent, children, _ in _rules(layer):
                     above[parent] = max(above[parent], int(size[list(children)].sum()))
                 size = above
