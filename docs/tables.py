@@ -139,7 +139,9 @@ def errata(study: Study) -> str:
 
 def escaped(text: str) -> str:
     """A cell: in one line, bars as what does not end it."""
-    parts = re.split(r"((?<!\\)\$[^$]+(?<!\\)\$)", " ".join(text.split()))
+    # `split()` would also take the no-break spaces between thousands for ends of words
+    line = re.sub(r"[ \t\r\n]+", " ", text.strip())
+    parts = re.split(r"((?<!\\)\$[^$]+(?<!\\)\$)", line)
     return "".join(
         part.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
         if i % 2

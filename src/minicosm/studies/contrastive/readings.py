@@ -8,6 +8,9 @@ from minicosm.lab import Estimate, Results, Rows, TrialResult, unpaired
 
 from .trials import PLANE
 
+CONTRASTS = ("stationary", "$N(0.5, 2)$", "local", "random table")
+"""The contrast laws of Lemma 1, in the order in which the suite runs them at every gap."""
+
 
 def where(found: Rows, column: str, **fields: Any) -> list[Any]:
     """A column, in the rows in which other columns have these values."""

@@ -22,8 +22,7 @@ STUDY = Study(
         "tuning/theorem-3.3",
         "tuning/theorem-3.6",
         "tuning/theorem-4.3",
-        "tuning/exact-prompt-beats-head",
-        "tuning/trained-prompt-beats-head",
+        "tuning/exact-prompt-beats-head-everywhere",
         "tuning/five-tokens",
     ),
     misprints=(

@@ -17,7 +17,7 @@ from minicosm.lab import (
     worst,
 )
 
-from ..figures.loss import kernels_figure, ratio_figure
+from ..figures.loss import kernels_figure, optimum_figure, ratio_figure
 from ..readings import only, where
 from ..study import STUDY, THESIS
 from ..trials import losses
@@ -39,6 +39,7 @@ claim(
     ),
     trials=losses,
     check=holds("Lemma 1"),
+    figure=optimum_figure,
     kind="lemma",
 )
 

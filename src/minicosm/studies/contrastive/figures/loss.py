@@ -6,10 +6,50 @@ import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure, rows
 
-from ..readings import where
+from ..readings import CONTRASTS, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def optimum_figure(results: Results) -> "Figure":
+    """The loss of the best classifier against the gap, by contrast law and potential, and the largest error
+    of what it says of the kernel."""
+    found = rows(results, "Lemma 1")
+    fig = figure(8.2, 3.6)
+    left, right = fig.subplots(1, 2)
+    for i, (name, colour, mark) in enumerate(zip(CONTRASTS, PALETTE, "osD^", strict=False)):
+        gap, loss, error = (
+            np.array(found[column][i :: len(CONTRASTS)], float)
+            for column in ("gap", "optimal loss", "error")
+        )
+        half = len(gap) // 2  # one potential after the other
+        for part, style, fill in ((slice(half), "-", colour), (slice(half, None), "--", "none")):
+            line = {"marker": mark, "mfc": fill, "color": colour}
+            left.semilogx(
+                gap[part], loss[part], style, label=None if fill == "none" else name, **line
+            )
+            aside = gap[part] * 1.12 ** (i - 1.5)  # else they hide each other
+            right.loglog(aside, np.maximum(error[part], 1e-18), ls="", **line)
+    left.axhline(0.25, lw=1, ls=":", color="0.5")
+    left.text(0.02, 0.256, "a classifier that guesses", va="bottom", fontsize=9,
+              transform=left.get_yaxis_transform())  # fmt: skip
+    left.plot(
+        [], [], "--", color="0.5", marker="o", mfc="none", label="in $x^2/2 + \\log\\cosh 2x$"
+    )
+    left.set_ylim(0, 0.29)
+    left.set_ylabel("loss of the best classifier")
+    right.axhline(found["tolerance"][0], ls="--", lw=1, color="0.5")
+    right.text(0.02, found["tolerance"][0], "tolerance", va="bottom", fontsize=9,
+               transform=right.get_yaxis_transform())  # fmt: skip
+    right.set_ylim(1e-17, 1e-7)
+    right.set_ylabel("largest error of the lemma")
+    for ax in (left, right):
+        ax.set_xticks(gaps := sorted(set(found["gap"])), [f"{each:g}" for each in gaps])
+        ax.minorticks_off()
+        ax.set_xlabel(r"gap $\eta$")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return fig
 
 
 def kernels_figure(results: Results) -> "Figure":

@@ -14,7 +14,7 @@ from minicosm.lab import (
 )
 
 from .. import readings
-from ..figures.theory import coefficients_figure, majority_figure
+from ..figures.theory import coefficients_figure, majority_figure, student_gradient_figure
 from ..study import STUDY, THESIS
 from ..trials import first_stage
 
@@ -150,6 +150,7 @@ claim(
         r"rms times $k \sqrt m$ is in $[0.25, 0.6]$ at every width."
     ),
     trials=first_stage,
+    uses=("distillation/lemma-63",),
     figure=coefficients_figure,
     kind="lemma",
 )
@@ -178,6 +179,7 @@ claim(
     ),
     criterion="In every network of width 512.",
     trials=first_stage,
+    uses=("distillation/lemma-63",),
     check=holds("Lemma 64, aligned"),
     kind="lemma",
 )
@@ -193,6 +195,7 @@ claim(
     ),
     criterion="The ratio is within 25% of this number for every width from 512 on.",
     trials=first_stage,
+    uses=("distillation/lemma-63",),
     figure=coefficients_figure,
     kind="lemma",
 )
@@ -219,6 +222,7 @@ claim(
     ),
     criterion="With the exact step, in every network (with aligned signs) to 1e-9.",
     trials=first_stage,
+    uses=("distillation/lemma-64-as-printed", "distillation/majority-scaling-as-printed"),
     check=refuted("Corollary 3 as printed"),
     expected="fails",
     erratum=Erratum(
@@ -240,7 +244,9 @@ claim(
     ),
     criterion="By enumeration, times the student's width, to 1e-12 in every network.",
     trials=first_stage,
+    uses=("distillation/lemma-63",),
     check=holds("Student's first gradient"),
+    figure=student_gradient_figure,
 )
 claim(
     id="distillation/corollary-4-as-printed",

@@ -100,6 +100,7 @@ def phases(results: Results) -> Outcome:
         "0.1, or a peak elsewhere: fails; otherwise undecided." + GUARD
     ),
     trials=sentences,
+    uses=("distillation/grammar-phases",),
     figure=phases_figure,
     kind="figure",
 )
@@ -160,6 +161,7 @@ def grammar_progressive(results: Results) -> Outcome:
         "lies above 0: holds; below: fails; otherwise undecided." + GUARD
     ),
     trials=sentences,
+    uses=("distillation/grammar-progressive",),
     figure=horizons_figure,
     kind="figure",
 )
@@ -186,6 +188,7 @@ def gap_shrinks(results: Results) -> Outcome:
         "accuracy and by distance on logarithmic scale, differ by at most 1." + GUARD
     ),
     trials=sentences,
+    uses=("distillation/reliance-rises-and-falls",),
     figure=places_figure,
     kind="figure",
 )

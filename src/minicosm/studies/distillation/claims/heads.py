@@ -54,6 +54,7 @@ def times_table(results: Results) -> Table:
     ),
     criterion=CRITERION,
     trials=concatenated,
+    uses=("distillation/more-heads",),
     figure=concatenated_figure,
     kind="figure",
 )
@@ -71,6 +72,7 @@ def fixed_width(results: Results) -> Outcome:
     ),
     criterion=CRITERION,
     trials=averaged,
+    uses=("distillation/more-heads",),
     figure=averaged_figure,
     kind="figure",
 )

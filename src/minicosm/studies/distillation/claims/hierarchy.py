@@ -90,6 +90,7 @@ def blocks_in_order(results: Results) -> Outcome:
         "undecided." + judging.PAIRED
     ),
     trials=hierarchy,
+    uses=("distillation/blocks-in-order",),
     figure=schedules_figure,
     kind="figure",
 )

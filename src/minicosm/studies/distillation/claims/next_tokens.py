@@ -87,6 +87,7 @@ def progressive(results: Results) -> Outcome:
         "lies above 0: holds; below: fails; otherwise undecided." + GUARD
     ),
     trials=next_tokens,
+    uses=("distillation/next-token-progressive",),
     figure=heights_figure,
     kind="figure",
 )

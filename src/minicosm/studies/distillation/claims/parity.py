@@ -125,6 +125,7 @@ def before_labels(results: Results) -> Outcome:
         "temperatures: holds; one below: fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
+    uses=("distillation/theorem-23-batch",),
     figure=checkpoints_figure,
     kind="figure",
 )
@@ -146,6 +147,7 @@ def one_checkpoint(results: Results) -> Outcome:
         "(20000 steps later), lie above 0: holds; one below: fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
+    uses=("distillation/one-checkpoint",),
     figure=checkpoints_figure,
     kind="figure",
 )
@@ -203,6 +205,7 @@ def low_degree_spike(results: Results) -> Outcome:
         "fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
+    uses=("distillation/lemma-64-random-walk",),
     figure=correlations_figure,
     kind="figure",
 )
@@ -243,6 +246,7 @@ def width(results: Results) -> Outcome:
         "fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
+    uses=("distillation/one-checkpoint",),
     figure=temperatures_figure,
     kind="figure",
 )
@@ -267,6 +271,7 @@ def temperature(results: Results) -> Outcome:
         "below: fails; otherwise undecided." + PAIRED
     ),
     trials=parity,
+    uses=("distillation/low-degree-spike", "distillation/one-checkpoint"),
     figure=edited_figure,
     kind="control",
 )

@@ -20,7 +20,7 @@ from minicosm.lab import (
 )
 
 from .. import readings
-from ..figures.theory import batches_figure, leak_figure, students_figure
+from ..figures.theory import batches_figure, leak_figure, students_figure, unequal_figure
 from ..study import STUDY, THESIS
 from ..trials import batches, second_stage
 
@@ -38,6 +38,7 @@ claim = STUDY.section(__doc__)
     ),
     criterion="On 4096 fresh inputs no errors at $m = 512$, and some at $m = 128$, in every run ($k = 4$).",
     trials=second_stage,
+    uses=("distillation/lemma-63",),
     kind="lemma",
 )
 def lemma_65(results: Results) -> Outcome:
@@ -77,7 +78,11 @@ def lemma_65(results: Results) -> Outcome:
         r"gives a loss of at least $1/4$ for every function of $\langle c, x \rangle$.",
         "distillation/theorem-23-kept-signs",
     ),
-    uses=("distillation/student-gradient", "distillation/lemma-64-random-walk"),
+    uses=(
+        "distillation/student-gradient",
+        "distillation/lemma-64-random-walk",
+        "distillation/unequal-coefficients",
+    ),
 )
 def student_as_printed(results: Results) -> Outcome:
     losses = readings.student_losses(results)
@@ -115,6 +120,7 @@ def _example(results: Results) -> float:
         "fewer than 5 such runs."
     ),
     trials=second_stage,
+    uses=("distillation/student-gradient", "distillation/lemma-65-width"),
     figure=students_figure,
 )
 def kept_signs(results: Results) -> Outcome:
@@ -149,6 +155,7 @@ claim(
     criterion="By enumeration, to 1e-9.",
     trials=second_stage,
     check=holds("Theorem 23, unequal coefficients"),
+    figure=unequal_figure,
     kind="lemma",
 )
 
@@ -167,6 +174,14 @@ claim(
         "side: fails; otherwise undecided."
     ),
     trials=batches,
+    uses=(
+        "distillation/student-gradient",
+        "distillation/lemma-64-random-walk",
+        "distillation/lemma-64-off-support",
+        "distillation/claim-7",
+        "distillation/majority-gap",
+        "distillation/lemma-66-counting",
+    ),
     figure=batches_figure,
 )
 def batch(results: Results) -> Outcome:
@@ -204,6 +219,7 @@ def batch(results: Results) -> Outcome:
         r"$\log \epsilon$ lies within $-2 \pm 0.4$: holds; outside: fails; otherwise undecided ($d = 51$)."
     ),
     trials=batches,
+    uses=("distillation/corollary-4-clipped",),
     figure=leak_figure,
 )
 def leak(results: Results) -> Outcome:

@@ -1,11 +1,13 @@
 """Pictures of the exact suites: coefficients, students that cannot fit, batches that reveal the support."""
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minicosm.lab import PALETTE, Results, figure, rows
 
+from ...common.figures import errors as error_panel
 from ..readings import batch_sizes, coefficient_sizes, sides, student_losses
 
 if TYPE_CHECKING:
@@ -52,6 +54,77 @@ def coefficients_figure(results: Results) -> "Figure":
         ax.set_xlabel("width $m$")
     axes[0].set_ylabel("root mean square of $E f^{(1)} x_u$")
     axes[-1].legend(fontsize=7.5)
+    return fig
+
+
+def student_gradient_figure(results: Results) -> "Figure":
+    """How far a student's first gradient is from one vector for all neurons; and how much larger that vector
+    is on the support than off it, start by start."""
+    found = rows(results, "Student's first gradient")
+    fig = figure(8.0, 3.5)
+    left, right = fig.subplots(1, 2)
+    shown = np.array([np.nan if error is None else error for error in found["error"]], float)
+    error_panel(left, shown, None, found["tolerance"][0])
+    left.set_xlabel("networks, sorted")
+    left.set_ylabel("largest error of the student's gradient")
+    table = rows(results, "Linear coefficients")
+    d, k, on, off = (np.asarray(table[name], float) for name in ("d", "k", "on", "off"))
+    for (dim, size), colour, mark in zip(
+        sorted(set(zip(d, k, strict=True))), PALETTE, "os", strict=False
+    ):
+        here = (d == dim) & (k == size)
+        label = f"$d = {dim:g}$, $k = {size:g}$"
+        right.loglog(off[here], on[here], mark, ms=3.5, mew=0, alpha=0.6, color=colour, label=label)
+        ends = np.array([off[here].min(), off[here].max()])
+        ratio = (dim - size) / (size - 1)
+        line = f"{ratio:.3g} times"
+        right.loglog(ends, ratio * ends, "-", lw=1.2, color=colour, label=line)
+    ends = np.array([off.min(), off.max()])
+    right.loglog(ends, ends, "--", lw=1, color="0.5", label="equal")
+    right.set_xlabel("root mean square of $c_j$ off the support")
+    right.set_ylabel("on the support")
+    right.legend()
+    return fig
+
+
+def unequal_figure(results: Results) -> "Figure":
+    """The sixteen inputs of the example by `<c, x>` and label; and the best losses of students of many
+    teachers against how unequal their coefficients are."""
+    fig = figure(8.4, 3.6)
+    left, right = fig.subplots(1, 2)
+    x = np.array(list(product([1, -1], repeat=4)))
+    place, label = x @ [1, 1, 0.5, 0.5], x.prod(axis=1)
+    values = np.unique(place)
+    for sign, colour, name in ((1, PALETTE[0], "$y = 1$"), (-1, PALETTE[1], "$y = -1$")):
+        counts = [sign * int(((place == value) & (label == sign)).sum()) for value in values]
+        left.bar(values, counts, 0.7, color=colour, label=name)
+    left.axhline(0, lw=0.8, color="0.5")
+    left.set_xticks(values)
+    left.set_ylim(-2.6, 4.4)
+    counted = range(-2, 5, 2)
+    left.set_yticks(counted, [str(abs(count)) for count in counted])
+    left.grid(axis="x", visible=False)
+    left.set_xlabel(r"$\langle c, x \rangle$, $c = (1, 1, 1/2, 1/2)$")
+    left.set_ylabel("inputs")
+    left.set_title("two values carry both labels", fontsize="medium")
+    left.legend()
+
+    found = rows(results, "Theorem 23, student as printed")
+    size, ratio, loss = (
+        np.array([np.nan if value is None else value for value in found[name]], float)
+        for name in ("k", "largest over least", "loss")
+    )
+    for k, colour, mark in zip(np.unique(size), (PALETTE[0], PALETTE[3]), "os", strict=False):
+        here = size == k
+        right.semilogx(ratio[here], loss[here], mark, ms=4, mew=0, alpha=0.7, color=colour,
+                       label=f"teachers, $k = {k:g}$")  # fmt: skip
+    least = rows(results, "Theorem 23, unequal coefficients")["least loss"][0]
+    right.semilogx([2], [least], "*", ms=13, color=PALETTE[1], label="the example")
+    right.set_ylim(-0.04)
+    right.set_xlabel("largest over least coefficient on the support")
+    right.set_ylabel("best hinge loss of the student")
+    right.set_title("students of one-step teachers", fontsize="medium")
+    right.legend()
     return fig
 
 

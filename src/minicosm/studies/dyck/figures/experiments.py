@@ -95,7 +95,7 @@ def heat_maps(*names: str, seeds: int = 3, layer: int = -1) -> Any:
 
     def draw(results: Results) -> "Figure":
         shown = present(results, names)
-        fig = figure(7.6, 2.55 * len(shown))
+        fig = figure(8.6, 2.9 * len(shown))
         grid = fig.subplots(len(shown), seeds, squeeze=False)
         for name, row in zip(shown, grid, strict=True):
             maps = results[name].arrays["probe"]
@@ -138,7 +138,7 @@ def layer_figure(*names: str, seeds: int = 2) -> Any:
 
     def draw(results: Results) -> "Figure":
         shown = present(results, names)
-        fig = figure(9.6, 3.2)
+        fig = figure(9.6, 3.6)
         ax, *others = fig.subplots(1, 1 + seeds, width_ratios=[1.4] + [1] * seeds)
         for name, colour in zip(shown, PALETTE, strict=False):
             means = [estimate.value for estimate in layer_variations(results, name)]
@@ -150,7 +150,7 @@ def layer_figure(*names: str, seeds: int = 2) -> Any:
         ax.set_xticks([1, 2, 3])
         ax.set_xlabel("layer")
         ax.set_ylabel("variation between seeds")
-        ax.legend(fontsize=6)
+        ax.legend(fontsize=8)
         deepest = max(shown, key=lambda name: config_of(results, name).layers)
         maps = results[deepest].arrays["probe"]
         for seed, other in enumerate(others):

@@ -6,6 +6,7 @@ import numpy as np
 
 from minicosm.lab import PALETTE
 
+LABEL = 8  # size of the labels
 OPEN, CLOSED = "([{<", ")]}>"
 
 
@@ -28,6 +29,12 @@ def tops_of(tokens: np.ndarray) -> list[tuple[int, int]]:
     return tops
 
 
+def _step(ax: Any, cells: int) -> int:
+    """1 if there is room for a label at every cell of a square map, else at every second one, and so on."""
+    points = 72 * min(ax.get_window_extent().size) / ax.figure.dpi
+    return max(1, int(np.ceil(1.05 * LABEL * cells / points)))
+
+
 def attention_map(
     ax: Any, pattern: np.ndarray, tokens: np.ndarray, title: str, *, start: bool = True
 ) -> None:
@@ -43,8 +50,10 @@ def attention_map(
     depths = np.cumsum(np.where(tokens % 2, -1, 1))
     names = ["s"] * start + [bracket(int(token)) for token in tokens]
     levels = [""] * start + list(map(str, depths))
-    ax.set_xticks(range(len(names)), [f"{n}\n{d}" for n, d in zip(names, levels, strict=True)])
-    ax.set_yticks(range(len(names)), names)
-    ax.tick_params(length=0, labelsize=5, pad=1)
+    both = [f"{n}\n{d}" for n, d in zip(names, levels, strict=True)]
+    places = range(0, len(names), _step(ax, len(names)))
+    ax.set_xticks(places, [both[i] for i in places])
+    ax.set_yticks(places, [names[i] for i in places])
+    ax.tick_params(length=0, labelsize=LABEL, pad=2)
     ax.grid(False)
-    ax.set_title(title, fontsize=7)
+    ax.set_title(title, fontsize=9)

@@ -2,6 +2,7 @@
 
 from minicosm.lab import Erratum, Outcome, Results, above, all_of, at_most, holds, refuted, rows
 
+from ..figures.calls import calls_figure
 from ..readings import selected, table
 from ..study import IDENTITY, STUDY, THESIS
 from ..trials import constraints
@@ -135,6 +136,7 @@ claim(
         "relatively; no knapsack is outside by more than $10^{-9}$."
     ),
     trials=constraints,
+    figure=calls_figure,
 )
 def proposition_3_1_1(results: Results) -> Outcome:
     data = rows(results, "Proposition 3.1.1")

@@ -17,6 +17,7 @@ from minicosm.lab import (
 )
 
 from ..figures.amplification import mixing_curves, stationary_flow
+from ..figures.leaves import leaves_figure
 from ..readings import table
 from ..study import BOUND, DERIVED, IDENTITY, STUDY, THESIS, VGB
 from ..trials import amplify, trees
@@ -51,6 +52,7 @@ claim(
     trials=trees,
     uses=("guided/vgb-stationary",),
     check=holds("law of the leaves"),
+    figure=leaves_figure,
 )
 
 claim(

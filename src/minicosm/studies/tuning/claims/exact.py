@@ -95,6 +95,7 @@ def prompt_beats_head(results: Results) -> Outcome:
     ),
     trials=exact_many,
     kind="figure",
+    figure=figures.every_size,
 )
 def everywhere(results: Results) -> Outcome:
     return all_above("gain in points", differences(results, "prompt_20", "head", least=0))

@@ -16,6 +16,7 @@ from minicosm.lab import (
 )
 
 from ...common.figures import statement_figure
+from ..figures.memory import theorem_4_3_figure
 from ..study import COUNTED, EXACT, IDENTITY, PAPER, STUDY
 from ..trials import memory, recoverable_search
 
@@ -37,7 +38,7 @@ claim = STUDY.section(__doc__)
     + r" The attended set is $\hat{\mathcal{I}}$ on every $x \in \mathcal{R}$ (near ties counted apart).",
     trials=memory,
     uses=("tuning/lemmas-d.2-to-d.4",),
-    figure=statement_figure("Theorem 4.3", scores="scores"),
+    figure=theorem_4_3_figure,
 )
 def theorem_4_3(results: Results) -> Outcome:
     found = rows(results, "Theorem 4.3")

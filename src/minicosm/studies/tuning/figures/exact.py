@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from minicosm.lab import PALETTE, Results, figure
 
 from ...common.figures import curve, legend_right
-from ..readings import PRINTED_HEAD, PRINTED_PROMPT, same_size, vanilla, with_memory
+from ..readings import PRINTED_HEAD, PRINTED_PROMPT, differences, same_size, vanilla, with_memory
 from ..trials import STATES, TOKENS
 
 if TYPE_CHECKING:
@@ -82,4 +82,40 @@ def figure_3_right(results: Results) -> "Figure":
     ax.set_ylabel("test accuracy (%)")
     ax.set_xticks(sizes)
     ax.legend(fontsize=8)
+    return fig
+
+
+def every_size(results: Results) -> "Figure":
+    """Accuracy of head and prompt against the number of states, with the published means as open marks; and
+    their difference."""
+    prompt, head = vanilla(results, "prompt_20"), vanilla(results, "head")
+    fig = figure(8.4, 3.6)
+    left, right = fig.subplots(1, 2)
+    for column, printed, name, label, colour in (
+        (prompt, PRINTED_PROMPT, "prompt", "prompt, 20 rows", PALETTE[0]),
+        (head, PRINTED_HEAD, "head", "linear head", PALETTE[1]),
+    ):
+        curve(left, list(column), list(column.values()), label, color=colour, fmt="o-", ms=4)
+        sizes = [size for size in column if size in printed]
+        left.plot(
+            sizes, [printed[size] for size in sizes], "o", ms=6, mfc="none", mec=colour,
+            label=f"published, {name}",
+        )  # fmt: skip
+    left.set_ylabel("test accuracy (%)")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    gains = list(differences(results, "prompt_20", "head", least=0).values())[::-1]
+    right.errorbar(
+        list(prompt), [gain.value for gain in gains],
+        yerr=[[gain.value - gain.low for gain in gains], [gain.high - gain.value for gain in gains]],
+        fmt="o-", ms=4, color=PALETTE[2], capsize=2.5, elinewidth=1,
+    )  # fmt: skip
+    right.axhline(0, lw=1, color="0.5")
+    right.set_ylabel("gain of the prompt, points")
+    for ax in (left, right):
+        ax.axvline(TOKENS, lw=0.8, ls=":", color="0.5")
+        ax.set_xlabel("hidden states |H|")
+    right.text(
+        TOKENS, 0.02, " as many states as tokens", transform=right.get_xaxis_transform(), fontsize=8,
+        ha="left",
+    )  # fmt: skip
     return fig
