@@ -3,7 +3,7 @@
 import numpy as np
 
 from minicosm.lab import TrialResult
-from minicosm.studies.distillation import head_trials
+from minicosm.studies.distillation import head_trials, leak_trials
 from minicosm.studies.distillation import transformer_trials as trials
 
 TIMES = {"labels": 2600, "one-shot, warm": 2400, "middle": 900, "progressive": 700}
@@ -43,7 +43,7 @@ def attention(times=None, own=400, tight=True, teacher=None):
 
 def leaks(leak=0.05, teacher=None):
     """What is said of single variables before training and in the transition, seed by seed."""
-    config = trials.leaks("laptop", 0)["leaks"].config
+    config = leak_trials.leaks("laptop", 0)["leaks"].config
     on = np.full((2, config.seeds, config.k - 1), 0.005)
     on[0, :, 0] = 0.005 * np.exp(0.5 * np.sin(np.arange(config.seeds)))
     on[1, :, 0] = leak * (1 + 0.02 * np.arange(config.seeds))

@@ -11,10 +11,11 @@ from made_up_students import CLAIMS
 from made_up_transformers import leaks
 
 from minicosm.lab.audit import audit_claim
-from minicosm.studies.distillation import STUDY
-from minicosm.studies.distillation import transformer_trials as trials
+from minicosm.studies.distillation import STUDY, leak_trials, transformer_trials
 from minicosm.studies.distillation.experiments import attention, exact_leaks
 from minicosm.theory.distillation import sign_cube
+
+MAKERS = (leak_trials.leaks, transformer_trials.attention)
 
 
 def by_hand(values, inputs, support, degree):
@@ -43,7 +44,7 @@ def test_correlations_over_the_cube_and_over_a_sample_are_those_of_sums(degree):
 def trained(tmp_path_factory):
     """A run at the smallest size: what it returned, what its teachers were and said at every step, and as
     which models they began."""
-    config = trials.leaks("smoke", 0)["leaks"].config
+    config = leak_trials.leaks("smoke", 0)["leaks"].config
     folder = tmp_path_factory.mktemp("teachers")
     seen = SimpleNamespace(config=config)
     teachers, fresh = attention._teachers, attention.fresh
@@ -89,7 +90,7 @@ def test_a_teacher_without_a_transition_has_no_leak_and_many_inputs_are_drawn(
 ):
     monkeypatch.setattr(exact_leaks, "_teachers", lambda *_: trained.found)
     monkeypatch.setattr(exact_leaks, "MOST_DIMENSIONS", 5)
-    config = trials.leaks("smoke", 0, tests=32)["leaks"].config
+    config = leak_trials.leaks("smoke", 0, tests=32)["leaks"].config
     result = exact_leaks.run(config, lambda *_: None, tmp_path)
     assert result.numbers["inputs"] == 32
     for name in ("on", "off"):
@@ -100,7 +101,7 @@ def test_a_teacher_without_a_transition_has_no_leak_and_many_inputs_are_drawn(
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
 def test_teachers_are_those_of_the_other_claims(profile):
-    (ours,), (theirs,) = (make(profile, 3).values() for make in (trials.leaks, trials.attention))
+    (ours,), (theirs,) = (make(profile, 3).values() for make in MAKERS)
     assert ours.config == theirs.config
 
 

@@ -8,8 +8,9 @@ from minicosm.lab import Estimate, Outcome, Results, Table, all_above, all_of, a
 from .. import readings
 from .. import transformer_readings as reading
 from ..figures.attention import attention_figure, leaks_figure, times_figure
+from ..leak_trials import leaks
 from ..study import STUDY, THESIS
-from ..transformer_trials import attention, leaks
+from ..transformer_trials import attention
 from . import judging
 
 claim = STUDY.section(__doc__)
