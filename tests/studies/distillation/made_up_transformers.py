@@ -3,7 +3,7 @@
 import numpy as np
 
 from minicosm.lab import TrialResult
-from minicosm.studies.distillation import head_trials
+from minicosm.studies.distillation import head_trials, leak_trials
 from minicosm.studies.distillation import transformer_trials as trials
 
 TIMES = {"labels": 2600, "one-shot, warm": 2400, "middle": 900, "progressive": 700}
@@ -14,7 +14,7 @@ def rising(steps, when):
     return np.clip(0.95 + (steps - when) / 200, 0.5, 1.0)
 
 
-def attention(times=None, own=400, leak=0.05, tight=True, teacher=None):
+def attention(times=None, own=400, tight=True, teacher=None):
     config = trials.attention("laptop", 0)["attention"].config
     steps = np.arange(config.chunk, config.teacher_steps + 1, config.chunk)
     later = np.arange(config.judged, config.steps + 1, config.judged)
@@ -29,20 +29,26 @@ def attention(times=None, own=400, leak=0.05, tight=True, teacher=None):
     def first(level):
         return [int(steps[np.argmax(curve[:, i] > level)]) for i in seeds]
 
-    on = np.full((*curve.shape, config.k - 1), 0.005)
-    for i, middle in enumerate(first(0.7)):
-        on[steps == middle, i, 0] = leak * (1 + 0.02 * i)
     support = curve if tight else np.sin(np.arange(curve.size)).reshape(curve.shape)
     numbers = {
         "teacher": teacher or [1.0] * config.seeds,
         "start": first(0.55), "middle": first(0.7), "end": first(0.97),
     }  # fmt: skip
     arrays = {
-        "steps": steps, "student_steps": later, "teacher_curve": curve, **curves, "on": on,
-        "off": np.full_like(on, 0.005), "support": support,
+        "steps": steps, "student_steps": later, "teacher_curve": curve, **curves, "support": support,
         "paths": np.repeat(support[..., None], config.d, axis=2) / config.d,
     }  # fmt: skip
     return {"attention": TrialResult(numbers, arrays, config)}
+
+
+def leaks(leak=0.05, teacher=None):
+    """What is said of single variables before training and in the transition, seed by seed."""
+    config = leak_trials.leaks("laptop", 0)["leaks"].config
+    on = np.full((2, config.seeds, config.k - 1), 0.005)
+    on[0, :, 0] = 0.005 * np.exp(0.5 * np.sin(np.arange(config.seeds)))
+    on[1, :, 0] = leak * (1 + 0.02 * np.arange(config.seeds))
+    numbers = {"teacher": teacher or [1.0] * config.seeds, "middle": [400] * config.seeds}
+    return {"leaks": TrialResult(numbers, {"on": on, "off": np.full_like(on, 0.005)}, config)}
 
 
 def heads(few=900, many=400, learned=None):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from made_up_students import CLAIMS
-from made_up_transformers import attention, heads, next_tokens, text
+from made_up_transformers import attention, heads, leaks, next_tokens, text
 
 MADE = {
-    "more-heads": attention, "attention-one-checkpoint": attention, "attention-leak": attention,
+    "more-heads": attention, "attention-one-checkpoint": attention, "attention-leak": leaks,
     "attention-on-support": attention, "more-heads-fixed-width": heads, "more-heads-averaged": heads,
     "next-token-progressive": next_tokens,
     "next-token-gap-grows": next_tokens, "next-token-ceiling": next_tokens, "natural-text": text,
@@ -52,6 +52,7 @@ def test_a_claim_fails_on_its_contrary(name, changed):
 def test_a_claim_waits_where_teachers_have_not_learned(name):
     few = {
         attention: {"teacher": [1.0] * 3 + [0.5] * 21},
+        leaks: {"teacher": [1.0] * 3 + [0.5] * 21},
         heads: {"learned": 3},
         next_tokens: {"loss": 0.9},
         text: {"loss": 4.9},
@@ -66,6 +67,9 @@ def test_a_missing_number_never_holds():
     results = attention()
     results["attention"].arrays["curve_middle"][4, 2] = np.nan
     assert CLAIMS["attention-one-checkpoint"].check(results).verdict != "holds"
+    results = leaks()
+    results["leaks"].arrays["on"][1, 2] = np.nan
+    assert CLAIMS["attention-leak"].check(results).verdict != "holds"
     for arm in ("few", "many"):
         results = heads()
         results["heads"].arrays[arm][4, 2] = np.nan

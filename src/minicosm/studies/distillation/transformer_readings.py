@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .transformer_trials import Attention, NextTokens, Text
 
 PARITY = "attention"
+LEAKS = "leaks"
+START, MIDDLE = 0, 1
+"""The moments at which a teacher is asked about all inputs."""
 NEXT = "next tokens"
 SHARP = 4
 """Evaluations that a transition must have for a rank correlation."""
@@ -52,18 +55,14 @@ def log_times(results: Results, first: str, second: str) -> Estimate:
     return Estimate.of(np.log(steps_to_90(results, first) / steps_to_90(results, second)))
 
 
-def leak(results: Results, degree: int) -> np.ndarray:
-    """`log(on / off)` of one degree where the teacher first exceeds 70%; NaN where it never does."""
-    result = results[PARITY]
-    steps = np.asarray(result.arrays["steps"], float)
+def leak(results: Results, degree: int, moment: int = MIDDLE) -> np.ndarray:
+    """`log(on / off)` of one degree before training (`START`) or where the teacher first exceeds 70%
+    (`MIDDLE`), for the teachers that have learned; NaN where it is not known."""
     found = []
-    for i in learned(results, PARITY):
-        middle = result.numbers["middle"][i]
-        if middle is None:
-            found.append(np.nan)
-            continue
-        t = int(np.argmin(np.abs(steps - middle)))
-        on, off = (float(result.arrays[name][t, i, degree - 1]) for name in ("on", "off"))
+    for i in learned(results, LEAKS):
+        on, off = (
+            float(results[LEAKS].arrays[name][moment, i, degree - 1]) for name in ("on", "off")
+        )
         found.append(np.log(on / off) if on > 0 and off > 0 else np.nan)
     return np.array(found)
 

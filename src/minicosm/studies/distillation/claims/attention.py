@@ -8,6 +8,7 @@ from minicosm.lab import Estimate, Outcome, Results, Table, all_above, all_of, a
 from .. import readings
 from .. import transformer_readings as reading
 from ..figures.attention import attention_figure, leaks_figure, times_figure
+from ..leak_trials import leaks
 from ..study import STUDY, THESIS
 from ..transformer_trials import attention
 from . import judging
@@ -85,25 +86,31 @@ def one_checkpoint(results: Results) -> Outcome:
     source=f"{THESIS}, Section 4.2.7.2 and Figure 4.15",
     statement=(
         "When the teacher first exceeds 70%, its answer correlates more with single variables of the support "
-        "than with the others."
+        "than with the others. Correlations are over all $2^d$ inputs, above $d = 20$ over held-out ones."
     ),
     criterion=(
         r"The 95% interval of the mean logarithm of the ratio lies above $\log 3$: holds; below: fails; "
         "otherwise undecided." + GUARD
     ),
-    trials=attention,
+    trials=leaks,
     figure=leaks_figure,
     kind="figure",
 )
 def leak(results: Results) -> Outcome:
-    config = reading.attention_config(results)
+    k = results[reading.LEAKS].config.k
     first = Estimate.of(reading.leak(results, 1))
     others = {
         f"degree {degree}": readings.mean(reading.leak(results, degree))
         for degree in (2, 3)
-        if degree < config.k
+        if degree < k
     }
-    return judged(results, all_above("log ratio, degree 1", first, log(3)), numbers=others)
+    start = {"degree 1, before training": Estimate.of(reading.leak(results, 1, reading.START))}
+    return judging.judged(
+        results,
+        all_above("log ratio, degree 1", first, log(3)),
+        trial=reading.LEAKS,
+        numbers=others | start,
+    )
 
 
 @claim(

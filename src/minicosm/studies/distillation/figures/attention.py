@@ -7,7 +7,7 @@ import numpy as np
 from minicosm.lab import PALETTE, Results, figure
 
 from ..readings import curve, learned
-from ..transformer_readings import PARITY, attention_config
+from ..transformer_readings import LEAKS, PARITY, attention_config
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,29 +63,34 @@ def _transition(ax: Any, results: Results, i: int) -> None:
 
 
 def leaks_figure(results: Results) -> "Figure":
-    """Mean correlations of each teacher on and off the support, degree 1, and of one teacher by degree."""
-    result = results[PARITY]
-    steps = np.asarray(result.arrays["steps"], float)
-    on, off = (np.asarray(result.arrays[name], float) for name in ("on", "off"))
-    kept, i = learned(results, PARITY), _one(results)
+    """Mean correlations of each teacher on and off the support, degree 1, before training and in its
+    transition; and the ratio of the two by degree."""
+    arrays, kept = results[LEAKS].arrays, learned(results, LEAKS)
+    on, off = (np.asarray(arrays[name], float)[:, kept] for name in ("on", "off"))
     fig = figure(8.0, 3.0)
     left, right = fig.subplots(1, 2)
-    for j in kept:
-        left.plot(steps, on[:, j, 0], color=PALETTE[0], lw=0.9, ls="-")
-        left.plot(steps, off[:, j, 0], color="0.6", lw=0.9, ls="-")
-    left.set_title("all teachers, degree 1: support (blue), others", fontsize=8.5)
-    for degree in range(on.shape[2]):
-        right.plot(
-            steps, on[:, i, degree], color=PALETTE[degree], label=f"degree {degree + 1}, support"
-        )
-        right.plot(steps, off[:, i, degree], color=PALETTE[degree], ls=":", label="others")
-    _transition(right, results, i)
-    right.set_title("one teacher, its transition shaded", fontsize=8.5)
-    right.legend(fontsize=7.5)
-    for ax in (left, right):
-        ax.set_xlabel("steps")
-        ax.locator_params(axis="x", nbins=5)
+    for means, colour in ((off, "0.6"), (on, PALETTE[0])):
+        left.plot([0, 1], means[..., 0], color=colour, lw=0.9, ls="-", marker="o", ms=3)
+    left.set_xticks([0, 1], ["before training", "transition"])
+    left.set_xlim(-0.3, 1.3)
     left.set_ylabel(r"mean $|E\, p(x) \prod x_j|$")
+    left.set_title("all teachers, degree 1: support (blue), others", fontsize=8.5)
+    shift = np.linspace(-0.1, 0.1, max(1, len(kept)))
+    for moment, name, colour in ((0, "before training", "0.6"), (1, "transition", PALETTE[0])):
+        for degree in range(on.shape[2]):
+            ratio = on[moment, :, degree] / off[moment, :, degree]
+            label = name if degree == 0 else None
+            at = degree + 1 + 0.35 * (moment - 0.5) + shift[: len(kept)]
+            right.plot(at, ratio, color=colour, ls="", marker="o", ms=3, label=label)
+    right.axhline(3, color="0.7", lw=0.7, ls=":")
+    right.set_xticks(range(1, on.shape[2] + 1))
+    right.set_xlabel("degree")
+    right.set_ylabel("support / others")
+    if len(kept):
+        left.set_yscale("log")
+        right.set_yscale("log")
+    right.set_title("ratio of each teacher (dotted: 3)", fontsize=8.5)
+    right.legend(fontsize=7.5)
     return fig
 
 
