@@ -1,4 +1,4 @@
-"""What an equinox module or a named tuple is made from, for the pages of the reference.
+"""What an equinox module or a named tuple is made from, and first sentences, for the pages of the reference.
 
 Neither writes an `__init__`: its parameters are the annotated fields, those of its bases first. The pages
 are made from the source without importing it, so that nobody else would know.
@@ -6,6 +6,7 @@ are made from the source without importing it, so that nobody else would know.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import griffe
@@ -18,10 +19,21 @@ class Fields(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         for class_ in list(_classes(pkg)):
+            if class_.docstring is not None:
+                class_.docstring.value = summarised(class_.docstring.value)
             if "__init__" not in class_.members and _is_made_of_fields(class_):
                 made = griffe.Function("__init__", parent=class_, returns="None")
                 made.parameters = griffe.Parameters(_parameter("self", None), *_fields(class_))
                 class_.set_member("__init__", made)
+
+
+def summarised(text: str) -> str:
+    """With the first sentence as the first line, which is all that a summary shows of a class."""
+    first, gap, rest = text.partition("\n\n")
+    found = re.match(r"((?:`[^`]*`|[^`])+?\.)\s+(?=[A-Z`])(.+)", " ".join(first.split("\n")))
+    return (
+        f"{found[1]}\n{found[2]}{gap}{rest}" if found else " ".join(first.split("\n")) + gap + rest
+    )
 
 
 def _classes(module: Any) -> Any:
