@@ -285,7 +285,9 @@ def render(
         "as_registered": sum(last.as_registered for last in checked),
         "deviations": [entry for entry in entries if entry.differs],
         "referenced": sum(last.reference is not None for last in checked),
-        "stale": sum(entry.stale for entry in entries),
+        "stale": Counter(
+            entry.last.reference is not None for entry in entries if entry.stale and entry.last
+        ),
         "profile": profile,
         "seeds": sorted({last.seed for last in checked}),
         "environments": _environments(checked),
