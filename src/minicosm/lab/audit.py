@@ -233,7 +233,9 @@ def _moved(leaf: Any, by: float) -> Any:
 
 def _number(leaf: Any) -> bool:
     """Whether it can be moved: no NaN, and not beyond what a float can be."""
-    return isinstance(leaf, int | float) and not isinstance(leaf, bool) and bool(abs(leaf) < LARGEST)
+    return (
+        isinstance(leaf, int | float) and not isinstance(leaf, bool) and bool(abs(leaf) < LARGEST)
+    )
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
