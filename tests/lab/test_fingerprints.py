@@ -115,6 +115,36 @@ def _named(module):
     return function
 
 
+SHEAR = 'def cut():\n    text = """a\n\n# b"""\n    return text  # as it is\n'
+
+
+@pytest.mark.parametrize(
+    ("source", "same"),
+    [
+        ('"""Cuts."""\n# Two blades.\n\n' + SHEAR, True),
+        (
+            SHEAR.replace(
+                "    text", '    """A text\n\n    of ours."""\n    # quoted\n    text', 1
+            ),
+            True,
+        ),
+        (SHEAR + '\nx = 1; """not alone"""\n', False),
+        (SHEAR.replace("# b", "# c"), False),
+        (SHEAR.replace("a\n\n", "a\n"), False),
+        (SHEAR.replace("def cut", "def shear"), False),
+    ],
+)
+def test_what_only_readers_see_does_not_change_a_version(tmp_path, monkeypatch, source, same):
+    monkeypatch.syspath_prepend(tmp_path)
+    versions = []
+    for text in (SHEAR, source):
+        (tmp_path / "shears.py").write_text(text)
+        compile(text, "shears", "exec")
+        (module,) = Fingerprints().modules("shears")
+        versions.append(module.code)
+    assert (versions[0] == versions[1]) is same
+
+
 def test_a_claim_stands_on_its_check_and_a_trial_does_not(names):
     claim = Claim(
         id="a/b", title="", source="", statement="", criterion="",

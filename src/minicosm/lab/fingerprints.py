@@ -6,7 +6,8 @@ folder that holds it. A name that a package merely hands on (`from minicosm.worl
 to the module that defines it, so that a new module changes nothing for those who do not use it. Modules
 of the lab do not count: they run trials, and have no part in their numbers. Of the module that holds a
 trial's configuration, such as a study's `trials.py`, only the classes that are imported count, as long as
-they have no methods: sizes of other profiles and other trials stand there as well.
+they have no methods: sizes of other profiles and other trials stand there as well. Docstrings, lines of
+comment and empty lines change nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Module:
     name: str
     path: Path
     source: bytes = field(repr=False)
+    code: bytes = field(repr=False)
+    """The source without what only readers see."""
     imports: tuple[tuple[str, str, str], ...] = field(repr=False)
     """(module, name in it or "" or "*", name here) of every import."""
 
@@ -54,15 +57,39 @@ class Module:
             methods = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
             if set(methods) - {"__post_init__"}:
                 return {}
-            found[node.name] = (ast.get_source_segment(self.source.decode(), node) or "").encode()
+            source = ast.get_source_segment(self.source.decode(), node) or ""
+            found[node.name] = _code(source.encode(), ast.parse(source))
             waiting += [base.id for base in node.bases if isinstance(base, ast.Name)]
         return found
 
     @classmethod
     def read(cls, name: str, path: Path) -> Module:
         source = path.read_bytes()
+        tree = ast.parse(source)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        return cls(name, path, source, tuple(_imports(ast.parse(source), package)))
+        return cls(name, path, source, _code(source, tree), tuple(_imports(tree, package)))
+
+
+def _code(source: bytes, tree: ast.Module) -> bytes:
+    """The lines of a source but for docstrings, comments on lines of their own and empty lines."""
+    lines = source.splitlines()
+    seen, quoted = set(), set()  # lines of docstrings; lines on which another string goes on
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Expr | ast.Constant | ast.JoinedStr):
+            continue
+        first, last = node.lineno - 1, node.end_lineno or node.lineno
+        if not isinstance(node, ast.Expr):
+            quoted |= set(range(first + 1, last))
+        elif isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            around = lines[first][: node.col_offset] + lines[last - 1][node.end_col_offset :]
+            seen |= set() if around.strip() else set(range(first, last))
+    kept = (
+        line
+        for number, line in enumerate(lines)
+        if number not in seen
+        and (number in quoted or (line.strip() and not line.lstrip().startswith(b"#")))
+    )
+    return b"\n".join(kept)
 
 
 def _imports(tree: ast.Module, package: str) -> Iterator[tuple[str, str, str]]:
@@ -139,7 +166,7 @@ class Fingerprints:
             if name in configurations and (classes := module.plain_classes(inner)):
                 found |= {f"{name}:{each}": source for each, source in classes.items()}
                 continue
-            found[name] = module.source
+            found[name] = module.code
             for base, wanted, _ in module.imports:
                 waiting += [(into, wanted) for into in self._resolve(base, wanted)]
         return dict(sorted(found.items()))

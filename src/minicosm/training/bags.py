@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import scipy
 from jaxtyping import Array, Float, Int, Integer, PRNGKeyArray
-from scipy.stats import binom
 
 from minicosm.models import BagAttention
 from minicosm.models.checks import (
@@ -131,7 +131,8 @@ def draw_bags(
     tokens = draw_documents(world, rng, documents, length)
     seen = corrupt_documents(corruption, rng, tokens, world.vocab)
     # As many rows as few draws exceed, so that nearly all draws have one shape.
-    often = int(binom.isf(1e-5, most, corruption.chosen * (corruption.kept + corruption.random)))
+    chance = corruption.chosen * (corruption.kept + corruption.random)
+    often = int(scipy.stats.binom.isf(1e-5, most, chance))
     return bag_documents(tokens, *seen, world.vocab, keys=keys, rows_at_least=often)
 
 

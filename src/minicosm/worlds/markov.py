@@ -1,8 +1,8 @@
 """Questions about a transition matrix alone: ergodicity and the stationary law."""
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.sparse.csgraph import connected_components
 
 
 def is_primitive(A: Float[np.ndarray, "H H"]) -> bool:
@@ -24,7 +24,8 @@ def stationary_law(A: Float[np.ndarray, "H H"]) -> Float[np.ndarray, " H"]:
     """The probability vector with `A p = p`; raises if there is more than one."""
     A = np.asarray(A, np.float64)
     n = A.shape[0]
-    count, label = connected_components(A.T > 0, directed=True, connection="strong")
+    strong = scipy.sparse.csgraph.connected_components  # SciPy loads what is asked for
+    count, label = strong(A.T > 0, directed=True, connection="strong")
     # A class is recurrent when no arrow leaves it; each one carries its own stationary law.
     leaves = [bool((A[np.ix_(label != c, label == c)] > 0).any()) for c in range(count)]
     recurrent = count - sum(leaves)

@@ -10,8 +10,8 @@ is `x_0 = k`, `x_i = a theta_topic(i) / v + b / (T v)`.
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.stats import binom
 
 from minicosm.worlds import Corruption, TopicWorld
 
@@ -111,7 +111,7 @@ def moments(
         shown = every if keys == "all" else unchosen
         return Features(_pair(world, shown, shown), _pair(world, label, shown))
     m = np.arange(1, length + 1)
-    weights = binom.pmf(m, length, corruption.chosen)
+    weights = scipy.stats.binom.pmf(m, length, corruption.chosen)
     weights = weights / weights.sum()
     N = length
     if keys == "unchosen":

@@ -17,8 +17,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Array, Float, Int
-from scipy.optimize import linprog
 
 from minicosm.adaptation import Classifier, LinearHead, SoftPrompt
 from minicosm.adaptation.checks import check_reals, unshared
@@ -194,7 +194,7 @@ def _least_range(
     # Variables (y, t): minimise t subject to 1 <= free y <= t.
     above = np.hstack([-free, np.zeros((states, 1))])
     below = np.hstack([free, -np.ones((states, 1))])
-    program = linprog(
+    program = scipy.optimize.linprog(
         np.append(np.zeros(solutions), 1),
         A_ub=np.vstack([above, below]),
         b_ub=np.append(-np.ones(states), np.zeros(states)),

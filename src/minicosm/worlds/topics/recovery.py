@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float, Int
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.optimize import linear_sum_assignment
 
 from ..arrays import check_count, check_reals, check_whole_numbers
 
@@ -36,8 +35,8 @@ def recover_topics(matrix: Float[np.ndarray, "V V"], topics: int) -> Int[np.ndar
     rows = both - both.mean(axis=0)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     rows = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
-    tree = linkage(rows, "average")
-    return fcluster(tree, topics, "maxclust").astype(np.int64) - 1
+    tree = scipy.cluster.hierarchy.linkage(rows, "average")
+    return scipy.cluster.hierarchy.fcluster(tree, topics, "maxclust").astype(np.int64) - 1
 
 
 def topic_agreement(found: Int[np.ndarray, " V"], true: Int[np.ndarray, " V"]) -> Recovery:
@@ -51,7 +50,7 @@ def topic_agreement(found: Int[np.ndarray, " V"], true: Int[np.ndarray, " V"]) -
     rows, columns = (np.unique(labels, return_inverse=True)[1] for labels in (first, second))
     table = np.zeros((rows.max() + 1, columns.max() + 1))
     np.add.at(table, (rows, columns), 1)
-    matched = table[linear_sum_assignment(-table)].sum() / len(first)
+    matched = table[scipy.optimize.linear_sum_assignment(-table)].sum() / len(first)
 
     def pairs(counts: np.ndarray) -> float:
         return float((counts * (counts - 1) / 2).sum())
