@@ -13,7 +13,8 @@ REACTS = 0.5  # seconds
 
 @pytest.fixture(scope="module")
 def warm():
-    panels.warm()
+    for _ in panels.warm():
+        pass
 
 
 def changed(name):

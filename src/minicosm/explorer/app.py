@@ -10,7 +10,8 @@ app = marimo.App(width="medium", app_title="minicosm explorer", css_file="explor
 with app.setup:
     import marimo as mo
 
-    from minicosm.explorer import markov, panels, settings
+    from minicosm.explorer import settings
+    from minicosm.explorer.computing import compute
     from minicosm.explorer.page import prose
 
 
@@ -31,8 +32,8 @@ def _(TABS, tab):
 @app.cell
 def _():
     _first = settings.WORLD
-    _names = {key: name for name, key in markov.KINDS.items()}
-    kind = mo.ui.dropdown(markov.KINDS, value=_names[_first["kind"]], label="World")
+    _names = {key: name for name, key in settings.KINDS.items()}
+    kind = mo.ui.dropdown(settings.KINDS, value=_names[_first["kind"]], label="World")
     hidden = mo.ui.slider(2, 8, value=_first["hidden"], label="States", show_value=True)
     vocab = mo.ui.slider(2, 8, value=_first["vocab"], label="Tokens", show_value=True)
     seed = mo.ui.number(0, 9999, value=_first["seed"], label="Seed")
@@ -47,7 +48,7 @@ def _():
 @app.cell
 def _(hidden, kind, seed, sparse, temperature, vocab):
     _settings = kind.value, hidden.value, vocab.value, int(seed.value or 0)
-    texts, refused = panels.texts_of_world(*_settings, temperature.value, sparse.value)
+    texts, refused = compute("texts_of_world", *_settings, temperature.value, sparse.value)
     A = mo.ui.text_area(
         texts["A"], label="A: next state (row), state", rows=hidden.value, full_width=True
     )
@@ -79,13 +80,13 @@ def _(A, W, chosen, mu, p0, tokens):
 @app.cell
 def _(A, W, chosen, p0, refused, tokens):
     mo.stop(chosen != "markov" or bool(refused))
-    mo.Html(panels.answers(A.value, W.value, p0.value, tokens.value))
+    mo.Html(compute("answers", A.value, W.value, p0.value, tokens.value))
 
 
 @app.cell
 def _(A, W, chosen, mu, p0, refused):
     mo.stop(chosen != "markov" or bool(refused))
-    mo.Html(panels.theorems(A.value, W.value, p0.value, mu.value))
+    mo.Html(compute("theorems", A.value, W.value, p0.value, mu.value))
 
 
 @app.cell
@@ -109,7 +110,7 @@ def _(attention_seed, chosen, text):
 @app.cell
 def _(attention_seed, chosen, text):
     mo.stop(chosen != "brackets")
-    mo.Html(panels.brackets(text.value, attention_seed.value))
+    mo.Html(compute("brackets", text.value, attention_seed.value))
 
 
 @app.cell
@@ -139,7 +140,7 @@ def _(bits, chosen, noise, tree_seed, walk_seed, walk_step):
 def _(bits, chosen, noise, tree_seed, walk_seed, walk_step):
     mo.stop(chosen != "tree")
     _seeds = int(tree_seed.value or 0), int(walk_seed.value or 0)
-    mo.Html(panels.tree(bits.value, noise.value, *_seeds, walk_step.value))
+    mo.Html(compute("tree", bits.value, noise.value, *_seeds, walk_step.value))
 
 
 @app.cell
@@ -173,7 +174,7 @@ def _(block, chosen, count, field, heat, run_seed, shape, spin_step):
 def _(block, chosen, count, field, heat, run_seed, shape, spin_step):
     mo.stop(chosen != "spins")
     _settings = shape.value, count.value, heat.value, field.value, block.value
-    mo.Html(panels.ising(*_settings, int(run_seed.value or 0), spin_step.value))
+    mo.Html(compute("ising", *_settings, int(run_seed.value or 0), spin_step.value))
 
 
 if __name__ == "__main__":

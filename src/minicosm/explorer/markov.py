@@ -35,6 +35,8 @@ from minicosm.worlds import (
 )
 from minicosm.worlds.arrays import AnyArray
 
+from .settings import KINDS
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -61,14 +63,6 @@ class Answers(NamedTuple):
 
 
 # -- worlds -------------------------------------------------------------------------------------------
-
-KINDS = {
-    "few tokens, covered (Assumption 3.5)": "covered",
-    "independent emissions (Assumption 3.1)": "independent",
-    "two states emit one law": "deficient",
-    "few tokens, not covered": "uncovered",
-    "softmax of random logits (Appendix E)": "softmax",
-}
 
 
 def draw_world(

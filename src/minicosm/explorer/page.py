@@ -1,4 +1,4 @@
-"""Figures, tables, maps and sentences as HTML, without marimo.
+"""Figures, tables, maps and sentences as HTML, without marimo and without JAX.
 
 Maps of probabilities are tables whose cells have a shade: they are made at once, follow the page from
 light to dark, and can be read aloud.
@@ -8,13 +8,13 @@ import html
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from jaxtyping import Float
 
 from minicosm.lab import to_svg
 from minicosm.lab.figures import house_style
 from minicosm.lab.formatting import number
 from minicosm.lab.mathematics import inline
-from minicosm.worlds.arrays import AnyArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +46,7 @@ def _cell(value: Any) -> str:
 
 
 def shades(
-    values: Float[AnyArray, "rows columns"],
+    values: Float[np.ndarray, "rows columns"],
     caption: str,
     *,
     rows: Sequence[str] | None = None,

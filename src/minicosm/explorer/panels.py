@@ -1,15 +1,11 @@
 """What the explorer shows: from what widgets hold to HTML. Bad input becomes a sentence in place of it.
 
-A panel imports what it needs when it is first shown. One is computed at a time, in whichever thread: two
-sessions that first compile the same program would compile it twice, and matplotlib's style is not safe
-between threads.
+A panel imports what it needs when it is first shown.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -23,20 +19,17 @@ if TYPE_CHECKING:
     from .tree_walk import Walked
 
 Panel = Callable[..., str]
-LOCK = threading.RLock()
-PAUSE = 0.05  # seconds in which a page that waits for the lock gets it
 
 
 def panel(function: Panel) -> Panel:
-    """One at a time; what is wrong with what was given is shown as a sentence."""
+    """What is wrong with what was given is shown as a sentence."""
 
     @wraps(function)
     def shown(*args: Any, **settings: Any) -> str:
-        with LOCK:
-            try:
-                return function(*args, **settings)
-            except (ValueError, TypeError) as error:
-                return page.sentence(error)
+        try:
+            return function(*args, **settings)
+        except (ValueError, TypeError) as error:
+            return page.sentence(error)
 
     return shown
 
@@ -49,14 +42,13 @@ def texts_of_world(
 ) -> tuple[dict[str, str], str]:
     """A random world as it is typed (A, W, p0, mu and tokens), and what is wrong with what was asked,
     if anything: then the texts are empty."""
-    with LOCK:
-        try:
-            world, mu = markov.draw_world(kind, hidden, vocab, seed, temperature, sparse)
-        except (ValueError, TypeError) as error:
-            return dict.fromkeys(("A", "W", "p0", "mu", "tokens"), ""), page.sentence(error)
-        made = {"A": world.A, "W": world.W, "p0": world.p0, "mu": mu}
-        texts = {name: markov.as_text(values) for name, values in made.items()}
-        return texts | {"tokens": markov.sampled_text(world, 0)}, ""
+    try:
+        world, mu = markov.draw_world(kind, hidden, vocab, seed, temperature, sparse)
+    except (ValueError, TypeError) as error:
+        return dict.fromkeys(("A", "W", "p0", "mu", "tokens"), ""), page.sentence(error)
+    made = {"A": world.A, "W": world.W, "p0": world.p0, "mu": mu}
+    texts = {name: markov.as_text(values) for name, values in made.items()}
+    return texts | {"tokens": markov.sampled_text(world, 0)}, ""
 
 
 @panel
@@ -70,9 +62,9 @@ def answers(A: str, W: str, p0: str, tokens: str) -> str:
         chance = "The tokens that are seen are impossible in this world: all laws are zero."
     words = [str(token) if there else "?" for token, there in zip(sequence, seen, strict=True)]
     matrices = page.side_by_side(
-        page.shades(found.A, "$A$: next state given state", corner="next"),
-        page.shades(found.W, "$W$: token given state", corner="token"),
-        page.shades(found.p0[:, None], "$p_0$", columns=["start"], corner="state"),
+        page.shades(np.asarray(found.A), "$A$: next state given state", corner="next"),
+        page.shades(np.asarray(found.W), "$W$: token given state", corner="token"),
+        page.shades(np.asarray(found.p0)[:, None], "$p_0$", columns=["start"], corner="state"),
     )
     laws = page.side_by_side(
         page.shades(
@@ -240,21 +232,18 @@ def ising(
 # -- before anyone looks ------------------------------------------------------------------------------
 
 
-def warm(*names: str) -> None:
-    """Compute panels as they are first shown, so that their programs are compiled: `names` of markov,
-    brackets, tree, spins, or all of them."""
-    for name in names or ("markov", "brackets", "tree", "spins"):
-        if name == "markov":
-            texts, _ = texts_of_world(**WORLD)
-            matrices = texts["A"], texts["W"], texts["p0"]
-            answers(*matrices, texts["tokens"])
-            time.sleep(PAUSE)
-            theorems(*matrices, texts["mu"])
-        elif name == "brackets":
-            brackets(**BRACKETS)
-            time.sleep(PAUSE)
-        elif name == "tree":
-            tree(**TREE)
-            time.sleep(PAUSE)
-        else:
-            ising(**SPINS)
+def warm() -> Iterator[None]:
+    """Compute panels as they are first shown, one after another, so that their programs are compiled."""
+    texts, _ = texts_of_world(**WORLD)
+    matrices = texts["A"], texts["W"], texts["p0"]
+    yield
+    answers(*matrices, texts["tokens"])
+    yield
+    theorems(*matrices, texts["mu"])
+    yield
+    brackets(**BRACKETS)
+    yield
+    tree(**TREE)
+    yield
+    ising(**SPINS)
+    yield

@@ -8,7 +8,6 @@ import os
 import socket
 import sys
 import threading
-import time
 import webbrowser
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -16,11 +15,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from minicosm.lab import LabError
+from minicosm.lab.child_processes import without_ctrl_c
+
+from . import computing
 
 APP = Path(__file__).parent / "app.py"
 HOST = "127.0.0.1"
 GRACE = 1  # second that open pages have once the server is told to stop
-AFTER = 3.0  # seconds in which the first page has the processor to itself
 
 
 def check_installed() -> None:
@@ -37,6 +38,7 @@ def listen(port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
+        bound.listen()  # a browser that comes before the server runs waits; refused, it waits a second
     except OSError as error:
         bound.close()
         if error.errno == errno.EADDRINUSE:
@@ -52,22 +54,22 @@ def serve(
 ) -> NoReturn:
     """Serve the explorer until Ctrl-C, which ends the process.
 
-    What the first tab needs is imported and compiled while the browser starts, the other tabs
-    after it.
+    What panels need is imported and compiled in another process while the browser starts.
     """
-    import marimo
-    import uvicorn
+    with without_ctrl_c():  # in the midst of an import it would come out as another exception
+        computing.start()
+        import marimo
+        import uvicorn
 
     address = f"http://{HOST}:{bound.getsockname()[1]}"
-    warming = threading.Thread(target=_warm, daemon=True)
     app: Any = marimo.create_asgi_app(quiet=True).with_app(path="", root=str(APP)).build()
     settings = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE)
     say(f"The explorer: {address} (Ctrl-C ends it)")
-    warming.start()
     if open_browser:
         threading.Timer(0.1, _open, [address, say]).start()
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(settings).run(sockets=[bound])
+    computing.stop()
     sys.stdout.flush()
     os._exit(0)  # pages that are open have threads of marimo's, for which Python would wait
 
@@ -75,11 +77,3 @@ def serve(
 def _open(address: str, say: Callable[[str], Any]) -> None:
     if not webbrowser.open(address):
         say(f"No browser was found; open {address} in one.")
-
-
-def _warm() -> None:
-    from .panels import warm
-
-    warm("markov")
-    time.sleep(AFTER)
-    warm("brackets", "tree", "spins")

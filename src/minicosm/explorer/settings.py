@@ -2,6 +2,14 @@
 
 from typing import Any
 
+KINDS = {
+    "few tokens, covered (Assumption 3.5)": "covered",
+    "independent emissions (Assumption 3.1)": "independent",
+    "two states emit one law": "deficient",
+    "few tokens, not covered": "uncovered",
+    "softmax of random logits (Appendix E)": "softmax",
+}
+"""Random worlds by what is said of them."""
 WORLD: dict[str, Any] = {
     "kind": "covered", "hidden": 6, "vocab": 4, "seed": 3, "temperature": 0.3, "sparse": True,
 }  # fmt: skip

@@ -12,18 +12,17 @@ import contextlib
 import logging
 import multiprocessing as mp
 import multiprocessing.connection
-import multiprocessing.resource_tracker
 import os
 import signal
 import sys
-import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from minicosm.lab.child_processes import be_a_child, without_ctrl_c
 from minicosm.lab.claims import LabError, Progress, Trial, TrialResult
 from minicosm.lab.encoding import decode, encode
 from minicosm.lab.store import work_folder
@@ -138,9 +137,7 @@ class Worker:
         context = mp.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, cores, limit), daemon=True)
-        # Started with the first process, it would take the block of Ctrl-C away from that one.
-        multiprocessing.resource_tracker.ensure_running()
-        with _without_ctrl_c():
+        with without_ctrl_c():
             process.start()
         theirs.close()
         return cls(process, ours, cores)
@@ -245,55 +242,9 @@ def _forget(limit: int) -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-@contextlib.contextmanager
-def _without_ctrl_c() -> Iterator[None]:
-    """A process started here meets no Ctrl-C until it says so; for this one it comes afterwards."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    both = (signal.SIGINT, signal.SIGTERM)
-    came: list[int] = []
-    handlers = {}
-    if threading.current_thread() is threading.main_thread():
-        # A signal that another thread takes is handled by this one, whatever it blocks.
-        handlers = {
-            each: signal.signal(each, lambda number, _: came.append(number)) for each in both
-        }
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, both)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        for number, handler in handlers.items():
-            signal.signal(number, handler or signal.SIG_DFL)
-    if came:
-        signal.raise_signal(came[0])
-
-
-def _end_with(parent: int) -> None:
-    """Let this process die with its parent, at once and whatever it is doing."""
-    if sys.platform == "linux":
-        import ctypes
-
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def _work(pipe: Any, cores: frozenset[int], limit: int) -> None:
     """The loop of a worker process. It ends when the other side of the pipe is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
-    if (above := mp.parent_process()) is not None and above.pid is not None:
-        _end_with(above.pid)
+    be_a_child()
     if cores:  # before any thread is started
         os.sched_setaffinity(0, cores)
 
