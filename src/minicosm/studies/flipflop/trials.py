@@ -33,7 +33,7 @@ class Exact:
 
 @sized(
     Exact,
-    smoke={"lengths": (8,), "strings": 20, "longest": 200, "heads": 30, "pairs": 1000}
+    smoke={"lengths": (8, 32, 128), "strings": 20, "longest": 200, "heads": 30, "pairs": 1000}
     | {"horizon": 16},
     laptop={},
     paper={"strings": 2000, "heads": 3000},
