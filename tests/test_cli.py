@@ -522,6 +522,17 @@ def test_the_command_line_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("words", [["list", "nce"], ["show", "nce/lemma-44"]])
+def test_a_reader_that_has_seen_enough_ends_the_command_in_silence(words):
+    """As `head` does; rich ends the program then."""
+    command = subprocess.Popen(
+        [sys.executable, "-m", "minicosm", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    command.stdout.close()
+    said = command.stderr.read()
+    assert (command.wait(), said) == (141, b"")
+
+
 def test_the_shell_completes_commands_options_worlds_and_ids(run):
     bash = shutil.which("bash")
     if bash is None:

@@ -320,6 +320,8 @@ def _run(words: list[str]) -> int:
     try:
         return command.run()
     except SystemExit as end:  # no command of ours does; whatever its code, nothing was decided
+        if isinstance(end.__context__, BrokenPipeError):  # rich ends the program then
+            raise end.__context__ from None
         reason = f": {end.code}" if end.code is not None else ""
         raise LabError(f"the code of a study ended the program by SystemExit{reason}.") from end
 

@@ -45,6 +45,15 @@ def test_every_claim_stands_in_one_of_the_tables(study):
     assert sorted(rows) == sorted(claim.id for claim in study.claims)
 
 
+@by_study
+def test_the_page_says_how_many_claims_came_out_as_registered(study):
+    """In words that the results of a later run turn."""
+    kept = [Reference().recall(study, claim) for claim in study.claims]
+    good, every = sum(each is not None and each.as_registered for each in kept), len(kept)
+    said = f"All {every} claims" if good == every else f"{good} of {every} claims"
+    assert f"{said} came out as registered" in " ".join(page(study).split())
+
+
 # -- made-up results --------------------------------------------------------------------------------
 
 STUDY = Study("made", "Made up", "nobody", "For tests.")
