@@ -274,6 +274,20 @@ def test_the_palette_stays_apart_for_colour_blind_readers(eye):
     assert min(np.linalg.norm(np.subtract(a, b)) for a, b in combinations(points, 2)) > 20
 
 
+def test_dark_grey_follows_the_page_into_the_dark():
+    with house_style():
+        fig = figure()
+        for shade in ("0.2", "0.35", "0.5", "#123456"):
+            fig.text(0.5, float(shade) if shade[0] == "0" else 0.8, f"grey {shade}", color=shade)
+        slim = lean(to_svg(fig), "f1")
+    found = {
+        text: colour for colour, text in re.findall(r'fill: ([^";]+)[^>]*>grey ([^<]+)<', slim)
+    }
+    assert found == {
+        "0.2": "var(--soft)", "0.35": "var(--soft)", "0.5": "#808080", "#123456": "#123456",
+    }  # fmt: skip
+
+
 def test_lean_figures_have_the_same_marks_in_fewer_bytes():
     """By reading both files: every mark has its place, its shape, and its style from itself or its group."""
     with house_style():

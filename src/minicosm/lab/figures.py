@@ -117,15 +117,17 @@ INHERITED = {
 
 
 def lean(svg: str, name: str) -> str:
-    """The same picture for a page that gives its text a font, in about half the bytes: marks of one
-    style have it from a group, only ids that something refers to are there, numbered after `name`, and
-    the figure's own, and what is written for readers of the file is not."""
+    """The same picture for a page that gives its text a font and has a colour `--soft`, in about half the
+    bytes: marks of one style have it from a group, only ids that something refers to are there, numbered
+    after `name`, and the figure's own, and what is written for readers of the file is not."""
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(r"(?<=>)\s+(?=<)", "", svg)
     svg = re.sub(r'(?<= )d="[^"]*"', lambda found: _one_line(found[0]), svg)
     svg = re.sub(r"font-family: 'DejaVu Sans', '[^;\"]*;? ?", "", svg)
     svg = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", svg)
     svg = svg.replace("xlink:href=", "href=")
+    # Dark grey would not be seen on a dark page.
+    svg = re.sub(r"#([0-6][0-9a-f])\1\1\b", "var(--soft)", svg)
     svg = re.sub(
         r'(?:<use [^>]*style="([^"]*)"/>)(?:<use [^>]*style="\1"/>)+',
         lambda found: _grouped(found[0], found[1]),
