@@ -143,7 +143,7 @@ def escaped(text: str) -> str:
     line = re.sub(r"[ \t\r\n]+", " ", text.strip())
     parts = re.split(r"((?<!\\)\$[^$]+(?<!\\)\$)", line)
     return "".join(
-        part.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
+        part.replace(r"\|", r"\Vert{}").replace("|", r"\vert{}")
         if i % 2
         else part.replace("|", r"\|")
         for i, part in enumerate(parts)

@@ -33,6 +33,18 @@ LINES = {
 }
 
 
+@pytest.mark.parametrize(
+    "text, terminal, page",
+    [
+        ("D_8 less Dyck_4,2", "D₈ less Dyck₄,₂", "D<sub>8</sub> less Dyck<sub>4,2</sub>"),
+        ("C_2^3, x_0", "C₂³, x₀", "C<sub>2</sub><sup>3</sup>, x<sub>0</sub>"),
+        ("--set tasks=D_6 top_p test_2 D_8x", "--set tasks=D_6 top_p test_2 D_8x", None),
+    ],
+)
+def test_names_with_an_index_need_no_dollars(text, terminal, page):
+    assert plain(text) == terminal and inline(text) == (page or text)
+
+
 @pytest.mark.parametrize("tex", LINES)
 def test_mathematics_in_a_terminal(tex):
     assert unicode(tex) == LINES[tex]

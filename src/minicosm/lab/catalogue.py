@@ -221,7 +221,8 @@ def print_claim(
     console.print(f"Decided by: {plain(claim.criterion)}", markup=False)
     console.print(f"Registered: {claim.expected}\n")
     if options := options_of(claim):
-        console.print("Options, each given by --set NAME=VALUE:")
+        those = "" if profile == "laptop" else "; defaults are those of laptop"
+        console.print(f"Options, each given by --set NAME=VALUE{those}:")
         for option in options.values():
             needs = option.needs or "not to be set"
             default = option.default_text or "none"

@@ -2,7 +2,7 @@
 
 Claims write LaTeX between dollars: `"$P[H_0 \\mid x]$ is a law"`. A page shows it as MathML, which
 browsers typeset without any script; a terminal as Unicode, made from the same MathML. A dollar that
-means a dollar is written `\\$`.
+means a dollar is written `\\$`. Names with an index, such as `D_8`, need no dollars.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _NAME = "{http://www.w3.org/1998/Math/MathML}"
 _MATH = re.compile(r"(?<!\\)\$([^$]+?)(?<!\\)\$")
+_INDEXED = re.compile(r"(?<![\w=`])([A-Z][a-z]*|[a-z])_(\d+(?:,\d+)?)(?:\^(\d+))?(?!\w)")
+"""Names such as `D_8` and `C_2^3`, which need no dollars."""
 _RAISED = dict(zip("0123456789+-=()nijkmtxyabcdefghloprsuvwzTABDEGHIJKLMNOPRUVW",
                    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱʲᵏᵐᵗˣʸᵃᵇᶜᵈᵉᶠᵍʰˡᵒᵖʳˢᵘᵛʷᶻᵀᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵁⱽᵂ", strict=True))  # fmt: skip
 _RAISED |= {"−": "⁻", "⊤": "ᵀ", "′": "′", "*": "*", "∗": "*", "⋆": "*", "†": "†"}
@@ -108,7 +110,16 @@ def unicode(tex: str) -> str:
 
 def plain(text: str) -> str:
     """Prose with mathematics for a terminal."""
-    return _MATH.sub(lambda found: unicode(found[1]), text).replace(r"\$", "$")
+    pieces = _MATH.split(text)
+    pieces[::2] = [_INDEXED.sub(_small, words).replace(r"\$", "$") for words in pieces[::2]]
+    pieces[1::2] = map(unicode, pieces[1::2])
+    return "".join(pieces)
+
+
+def _small(found: re.Match[str]) -> str:
+    name, index, power = found.groups(default="")
+    lowered = "".join(_LOWERED.get(sign, sign) for sign in index)
+    return name + lowered + "".join(_RAISED[sign] for sign in power)
 
 
 def html(text: str) -> Markup:
@@ -128,7 +139,7 @@ def inline(text: str) -> Markup:
     for words, code, before, tex, after in zip(
         pieces[::5], *([*pieces[i::5], None] for i in range(1, 5)), strict=True
     ):
-        made.append(_emphasised(str(escape(words)).replace(r"\$", "$")))
+        made.append(_indexed(_emphasised(str(escape(words)).replace(r"\$", "$"))))
         if code:
             made.append(f"<code>{escape(code[1:-1])}</code>")
         if tex:  # a line does not end between mathematics and what stands close to it
@@ -162,6 +173,14 @@ def _breakable(tex: str) -> list[str]:
         ElementTree.SubElement(root, _NAME + "mrow").extend(part)
         made.append(_serialised(root))
     return made
+
+
+def _indexed(escaped: str) -> str:
+    def marked(found: re.Match[str]) -> str:
+        name, index, power = found.groups(default="")
+        return f"{name}<sub>{index}</sub>" + (f"<sup>{power}</sup>" if power else "")
+
+    return _INDEXED.sub(marked, escaped)
 
 
 def _emphasised(escaped: str) -> str:

@@ -271,7 +271,10 @@ def render(
     if errata or misprints:
         pages.append(("errata", "#errata" if single else "errata.html"))
     pages.append(("versions", "#versions" if single else "versions.html"))
-    search = json.dumps([_searched(entry) for entry in entries], ensure_ascii=False)
+    searched = [
+        _searched(chapter.study, entry) for chapter in chapters for entry in chapter.entries
+    ]
+    search = json.dumps(searched, ensure_ascii=False)
     search = search.replace("<", "\\u003c").replace("\u2028", "\\u2028")  # it stands in a script
     known: dict[str, Any] = {
         "chapters": chapters,
@@ -343,12 +346,16 @@ def _templates() -> Any:
     return page
 
 
-def _searched(entry: Entry) -> dict[str, str]:
-    claim = entry.claim
+def _searched(study: Study, entry: Entry) -> dict[str, str]:
+    """What the search knows of a claim."""
+    claim, outcome = entry.claim, entry.last.outcome if entry.last else None
+    said = [study.title, claim.statement, claim.criterion, claim.kind]
+    said += [claim.erratum.kind, claim.erratum.text] if claim.erratum else []
+    said += [outcome.remark, *(table.title for table in outcome.tables)] if outcome else []
     return {
         "id": claim.id,
         "title": plain(claim.title),
-        "text": plain(f"{claim.statement} {claim.criterion} {claim.kind}"),
+        "text": plain(" ".join([*said, STATES[entry.state]])),
         "source": plain(claim.source),
         "state": entry.state,
         "address": entry.address,

@@ -3,7 +3,8 @@
 Each function looks at all values and returns an `Outcome` with the number that decided. NaN and a
 missing number (None) are worse than every limit, so that they never hold; without any value the
 outcome is undecided. `all_of` puts outcomes together: one that fails decides, then one that is undecided.
-Where intervals leave a matter open the remark says how many samples would decide it.
+The number that decided stands first. Where intervals leave a matter open the remark says how many samples
+would decide it.
 """
 
 from __future__ import annotations
@@ -152,13 +153,14 @@ def all_within(name: str, estimates: Estimates, margin: float, around: float = 0
 
 def _on_one_side(named: dict[str, Estimate], low: float, high: float) -> Outcome:
     """Whether the intervals lie between two limits, of which one may be infinite."""
-    if any(e.low > high or e.high < low for e in named.values()):
-        return Outcome("fails", named)
+    outside = {name: e for name, e in named.items() if e.low > high or e.high < low}
+    if outside:
+        return Outcome("fails", outside | named)
     inside = {name: _inside(e, low, high) for name, e in named.items()}
     if named and all(inside.values()):
         return Outcome("holds", named)
     left_open = {name: e for name, e in named.items() if not inside[name]}
-    return Outcome("undecided", named, remark=_what_it_takes(left_open, low, high))
+    return Outcome("undecided", left_open | named, remark=_what_it_takes(left_open, low, high))
 
 
 def _inside(e: Estimate, low: float, high: float) -> bool:
@@ -205,7 +207,8 @@ def all_of(
 ) -> Outcome:
     """Holds iff all parts hold; fails if one fails; otherwise, and without any part, undecided.
 
-    `numbers` and `tables` are shown beside those of the parts and decide nothing.
+    What decides a failure, or leaves the outcome open, is the first of the numbers. `numbers` and `tables`
+    are shown beside those of the parts and decide nothing.
     """
     for part in parts:
         check_kind("one of the parts", part, Outcome, "an Outcome")
@@ -218,12 +221,15 @@ def all_of(
     if "fails" in verdicts:
         verdict = "fails"
     merged: dict[str, Any] = {}
+    decisive: list[str] = []
     for part in parts:
         for name, value in part.numbers.items():
             same, count = name, 2
             while name in merged and merged[name] != value:
                 name, count = f"{same} ({count})", count + 1
             merged[name] = value
+            decisive += [name] if part.verdict == verdict != "holds" else []
+    merged = {name: merged[name] for name in dict.fromkeys([*decisive, *merged])}
     remarks = [text for text in (*(part.remark for part in parts), remark) if text]
     inner = tuple(table for part in parts for table in part.tables)
     return Outcome(verdict, merged | dict(numbers or {}), inner + tables, " ".join(remarks))

@@ -23,8 +23,8 @@ class Corrupted(NamedTuple):
 
 @dataclass(frozen=True)
 class Corruption:
-    r"""Each position is chosen with probability $p_m$ = `chosen`. A chosen one keeps its token with
-    probability $p_c$ = `kept`, shows a uniform token (perhaps its own) with $p_r$ = `random`, else the
+    r"""Each position is chosen with probability `p_m = chosen`. A chosen one keeps its token with
+    probability `p_c = kept`, shows a uniform token (perhaps its own) with `p_r = random`, else the
     mask. If no position is chosen, all is drawn again.
 
     BERT's is `Corruption(0.15, 0.1, 0.1)`.

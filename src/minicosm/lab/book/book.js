@@ -24,10 +24,28 @@ for (const button of document.querySelectorAll(".copy")) {
 function arrive() {
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
-  if (target.matches("details.claim")) { target.hidden = false; target.open = true; }
+  if (target.matches("details.claim")) {
+    if (target.hidden) clear(target.closest(".chapter").querySelector(".filters"));
+    target.open = true;
+  }
+  settle(target);
+}
+
+// Claims on the way get their heights once they are drawn: scroll until the target stays where it is.
+function settle(target, still = 0, frames = 30) {
+  const before = target.getBoundingClientRect().top;
   target.scrollIntoView();
+  const stays = Math.abs(target.getBoundingClientRect().top - before) < 1;
+  if (frames && (!stays || still < 2)) requestAnimationFrame(() => settle(target, stays ? still + 1 : 0, frames - 1));
 }
 addEventListener("hashchange", arrive);
+
+// What a filter hides is shown again.
+function clear(form) {
+  form.reset();
+  form.elements.state.value = "";
+  form.dispatchEvent(new Event("input"));
+}
 
 // The bar scrolls where it is narrow: the page that is open is in sight.
 const bar = document.querySelector(".bar nav"), here = bar.querySelector("[aria-current]");
@@ -72,17 +90,23 @@ function reach(part) {
 for (const claim of document.querySelectorAll("details.claim"))
   claim.addEventListener("toggle", () => { if (claim.open) reach(claim); });
 for (const part of document.querySelectorAll(".about, .erratum-list, .misprints, summary .title")) reach(part);
-addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details.claim, .deviations")) each.open = true; });
+let opened = [];  // for print
+addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll("details.claim:not([open]), .deviations:not([open])")];
+  for (const each of opened) each.open = true;
+});
+addEventListener("afterprint", () => { for (const each of opened) each.open = false; });
 
 // Search over everything: all words, in titles first.
 const input = document.querySelector(".search input");
-const found = document.getElementById("found");
+const found = document.getElementById("found"), heard = document.getElementById("heard");
+const MOST = 12;
 const fold = (text) => text.toLowerCase().normalize("NFKD").replace(/[\u0300-\u036f]/g, "");
-const texts = CLAIMS.map((claim) => ({ claim, title: fold(`${claim.title} ${claim.id}`), all: fold(`${claim.text} ${claim.source} ${claim.state}`) }));
+const texts = CLAIMS.map((claim) => ({ claim, title: fold(`${claim.title} ${claim.id}`), all: fold(`${claim.text} ${claim.source}`) }));
 let chosen = -1;
 
 function choose(place) {
-  const options = [...found.children];
+  const options = [...found.querySelectorAll("[role=option]")];
   chosen = options.length ? (place + options.length) % options.length : -1;
   options.forEach((option, i) => option.setAttribute("aria-selected", String(i === chosen)));
   if (chosen >= 0) { input.setAttribute("aria-activedescendant", options[chosen].id); options[chosen].scrollIntoView({ block: "nearest" }); }
@@ -94,7 +118,7 @@ function seek() {
     .map((entry) => ({ entry, score: words.every((word) => (entry.title + " " + entry.all).includes(word)) ? 1 + words.filter((word) => entry.title.includes(word)).length : 0 }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
-  found.replaceChildren(...scored.slice(0, 12).map(({ entry: { claim } }, i) => {
+  found.replaceChildren(...scored.slice(0, MOST).map(({ entry: { claim } }, i) => {
     const option = document.createElement("li");
     option.id = `found-${i}`;
     option.setAttribute("role", "option");
@@ -108,10 +132,12 @@ function seek() {
     option.append(link);
     return option;
   }));
-  if (words.length && !scored.length) {
-    const none = document.createElement("li"); none.className = "none"; none.textContent = "No claim has all these words.";
-    found.append(none);
+  const said = !scored.length ? "No claim has all these words." : scored.length > MOST ? `${MOST} of ${scored.length} claims` : "";
+  if (words.length && said) {
+    const note = document.createElement("li"); note.className = "none"; note.textContent = said;
+    found.append(note);
   }
+  heard.textContent = words.length ? said || `${scored.length} ${scored.length === 1 ? "claim" : "claims"}` : "";
   found.hidden = words.length === 0;
   input.setAttribute("aria-expanded", String(!found.hidden));
   chosen = -1;

@@ -69,7 +69,7 @@ def exponents(found: Rows, column: str, by: str = "R", low: float = 0.0) -> dict
     logs = [log(count) if count and count > 0 else np.nan for count in steps]
     return {
         "power of R": slope(np.log(R), logs),
-        "factor of R^2": slope(np.square(R), logs),
+        "factor of $R^2$": slope(np.square(R), logs),
     }
 
 

@@ -137,7 +137,7 @@ def two_layers(results: Results) -> Outcome:
             "Theorem 12, margins",
         )(results),
         numbers={
-            "least margin of a value, times T^2": least(margins["value"]),
+            "least margin of a value, times $T^2$": least(margins["value"]),
             "least margin of recency": least(margins["recency"]),
         },
     )

@@ -101,7 +101,7 @@ def infinite(results: Results) -> Outcome:
     growth = [second / first for first, second in pairwise(fixed)]
     return all_of(
         at_least("least growth per unit", growth, 10.0),
-        numbers={"c_q at r = 4": fixed[-1], "c_q at r = 4, local": local[-1]},
+        numbers={"$c_q$ at $r = 4$": fixed[-1], "$c_q$ at $r = 4$, local": local[-1]},
     )
 
 

@@ -23,7 +23,10 @@ def features_table(results: Results) -> Table:
         probes = [percent(row) for row in reading.probe_accuracy(results, arm).T]
         lines.append((arm, *robust, *probes))
     heights = range(2, 2 + len(lines[0]) - 1 - len(GRAMS))
-    names = (*(f"L_robust, n = {n}" for n in GRAMS), *(f"probe, height {h} (%)" for h in heights))
+    names = (
+        *(rf"$L_\mathrm{{robust}}$, $n = {n}$" for n in GRAMS),
+        *(f"probe, height {h} (%)" for h in heights),
+    )
     return Table("Features of students at the shortest horizon", ("arm", *names), tuple(lines))
 
 
@@ -46,7 +49,7 @@ def features_table(results: Results) -> Table:
 )
 def features(results: Results) -> Outcome:
     gains = {
-        f"L_robust, n = {n}": Estimate.of(
+        rf"$L_\mathrm{{robust}}$, $n = {n}$": Estimate.of(
             reading.student_reliance(results, "one-shot", n)
             - reading.student_reliance(results, "progressive", n)
         )

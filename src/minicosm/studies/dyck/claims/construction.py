@@ -58,7 +58,7 @@ def width(results: Results) -> Outcome:
     table = Table(
         "units per stage", columns, tuple(zip(*(widths[name] for name in columns), strict=True))
     )
-    shares = {"largest share of (kD)^2": worst(widths["share"])}
+    shares = {"largest share of $(kD)^2$": worst(widths["share"])}
     return all_of(holds("Theorem 2.2.1, width")(results), numbers=shares, tables=(table,))
 
 

@@ -61,7 +61,7 @@ def kept_entries(results: Results) -> "Figure":
         ("target", arrays["target_up"]),
         ("random $W_1^T$", arrays["large_up"].T),
         ("kept of $W_1^T$", arrays["kept_up"].T),
-        ("what is kept computes", product),
+        ("product", product),
     )
     for ax, (title, matrix) in zip(axes.flat, panels, strict=True):
         image = ax.imshow(matrix, vmin=-1, vmax=1, cmap="RdBu", aspect="auto", interpolation="none")

@@ -121,6 +121,11 @@ def refill_perfect(results: Results) -> Outcome:
     return judged(results, all_of(outcome, tables=(_table(results),)))
 
 
+def _words(error: str) -> str:
+    """The name of an error, such as WRONG_END, for a reader."""
+    return error.lower().replace("_", " ")
+
+
 def _where(results: Results) -> Table:
     """How long the strings were that the verifier rejected, and those that it was trained on."""
     kinds = names(results, "where")
@@ -159,9 +164,13 @@ def remaining(results: Results) -> Outcome:
         for name in names(results, "remaining", "kinds")
     }
     rows = [rows for one in results.values() for rows in one.numbers["remaining"]["rows"]]
-    listed = [tuple(row) for i in counted(results) for row in rows[i]][:23]
+    listed = [(_words(row[0]), *row[1:]) for i in counted(results) for row in rows[i]][:23]
     tables = (
-        Table("Kinds of mistakes", ("kind", "count"), tuple((k, n) for k, n in kinds.items() if n)),
+        Table(
+            "Kinds of mistakes",
+            ("kind", "count"),
+            tuple((_words(k), n) for k, n in kinds.items() if n),
+        ),
         Table(
             "Mistakes that Algorithm 1 leaves",
             ("error", "prefix", "token", "probability", "likeliest", "probability", "quota left"),

@@ -198,7 +198,7 @@ def calibration(results: Results) -> Outcome:
             [1.0] * len(steps),
             1e-9,
         ),
-        tables=(table("values scaled by s^h", columns),),
+        tables=(table("values scaled by $s^h$", columns),),
     )
 
 

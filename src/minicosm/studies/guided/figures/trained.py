@@ -97,16 +97,22 @@ def plane_figure(results: Results) -> "Figure":
 
 
 def trade_off_figure(results: Results) -> "Figure":
-    """Accuracy and diversity against the calls for a completion, one mark for each sampler."""
+    """Accuracy and diversity against the calls for a completion, one mark for each sampler, open where
+    leaves are exact."""
     fig = figure(8.0, 3.2)
     axes = fig.subplots(1, 2)
-    marks = "os^vDP*X<>h"
-    for i, name in enumerate(names(results, "trade_off")):
+    marks, exact = "os^vDP*X", ", exact leaves"
+    samplers = names(results, "trade_off")
+    kinds = list(dict.fromkeys(name.removesuffix(exact) for name in samplers))
+    for name in samplers:
+        i = kinds.index(name.removesuffix(exact))
+        label = "no verifier" if name == "none" else name
         calls = column(results, "trade_off", name, "calls").mean()
         for ax, what, scale in zip(axes, ("accuracy", "distinct"), (100, 1), strict=True):
             mean = scale * column(results, "trade_off", name, what).mean()
-            ax.plot(calls, mean, marks[i % len(marks)], ms=7, ls="", label=name,
-                    color=PALETTE[i % len(PALETTE)])  # fmt: skip
+            ax.plot(calls, mean, marks[i % len(marks)], ms=7, ls="", label=label,
+                    color=PALETTE[i % len(PALETTE)],
+                    mfc="none" if name.endswith(exact) else None)  # fmt: skip
     for ax, label in zip(axes, ("right, per cent", "different of ten"), strict=True):
         ax.set_xscale("log")
         low, high = ax.get_xlim()

@@ -99,7 +99,7 @@ def condition_numbers(results: Results) -> Outcome:
 def lemma_54(results: Results) -> Outcome:
     names = "Lemma 54", "Lemma 54, worlds of its counterexample"
     shares = [rows(results, name)["share of beta_u"] for name in names]
-    return all_of(holds(*names)(results), numbers={"largest share of β_u": worst(shares)})
+    return all_of(holds(*names)(results), numbers={"largest share of $\\beta_u$": worst(shares)})
 
 
 claim(

@@ -61,7 +61,7 @@ def _table(found: TrialResult) -> Table:
         for k in range(4)
     )
     columns = ("n", "k", "simulated", "theory", "standard errors apart")
-    return Table("n |error|^2", columns, lines, "The theory is that of large n.")
+    return Table("$n |error|^2$", columns, lines, "The theory is that of large n.")
 
 
 def _figure_claim(number: str, coupling: float, trials: Any, title: str, theory: str) -> None:
