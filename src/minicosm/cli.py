@@ -8,6 +8,7 @@ Every command imports what it needs when it runs, so that `list` is immediate.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -284,7 +285,8 @@ def main(argv: list[str] | None = None) -> None:
         signal.signal(signal.SIGTERM, _terminated)  # as Ctrl-C: nothing is lost, workers end
     try:
         code = _run(words)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except LabError as error:
         _say(str(error))
         code = 2
@@ -294,6 +296,12 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _say(f"cannot write to standard output: {error.strerror}.")
+        code = 2
     raise SystemExit(code)
 
 

@@ -234,8 +234,11 @@ def _laws(
     answer = getattr(answer, "logits", answer)
     if hasattr(answer, "detach"):  # a tensor
         answer = answer.detach().cpu().float().numpy()
-    if np.iscomplexobj(answer):
-        raise TypeError("the model answers complex numbers; logits and probabilities are real")
+    try:
+        if np.iscomplexobj(answer):
+            raise TypeError("the model answers complex numbers; logits and probabilities are real")
+    except ValueError:  # a ragged list, or a tuple of arrays of several shapes
+        raise TypeError(f"the model answers {short(answer)}; it must answer an array") from None
     try:
         found = np.asarray(answer, np.float64)
     except (TypeError, ValueError):

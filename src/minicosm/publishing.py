@@ -71,6 +71,10 @@ class Report:
         from minicosm.studies import STUDIES
 
         store = Store(home())
+        if self.out == Path():
+            raise LabError(
+                "out is empty, or this folder; give a folder of its own, or a file.html."
+            )
         if self.out is None:
             store.prepare()
         out = self.out or store.path / "lab-book"
@@ -111,6 +115,8 @@ class Reproduce:
         from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
 
+        if not self.names:
+            raise LabError("no claim is given; name claims or studies, such as nce/lemma-44.")
         if self.seed is not None:
             require_seed(self.seed)
         store = Store(home())
@@ -142,6 +148,8 @@ class Keep:
         from minicosm.lab.store import Store, home
         from minicosm.studies import STUDIES
 
+        if self.profile == "smoke":
+            raise LabError("reference results are those of full runs; smoke is none.")
         for study, size in keep(select(STUDIES, self.names), self.profile, Store(home())).items():
             print(
                 f"{FOLDER / study}: {size.bytes / 1e6:.2f} MB; claims from the store: {size.stored}, "

@@ -95,6 +95,8 @@ GOOD = "0.5 0.5\n0.5 0.5"
         (GOOD, GOOD, "1", "p0 has shape (1,)"),
         ("1e999 0\n0 1", GOOD, "1 0", "A"),
         ("nan 0\n0 1", GOOD, "1 0", "A has 'nan' in row 1"),
+        ("1e300000000 0\n0 1", GOOD, "1 0", "A"),
+        ("1e30000000/3 0\n0 1", GOOD, "1 0", "A has '1e30000000/3' in row 1"),
         (" ".join(["1"] * 13), GOOD, "1", "there are 13 states"),
     ],
 )
@@ -112,6 +114,7 @@ def test_a_matrix_that_is_none_is_a_sentence(A, W, p0, said):
         ("0 2", "token 2 is '2'; it must be a number from 0 to 1, or ?"),
         ("-1", "token 1 is '-1'"),
         ("²", "token 1 is '²'"),
+        ("9" * 5000, "token 1 is '9999"),
         ("<b>", "&lt;b&gt;"),
     ],
 )

@@ -13,18 +13,20 @@ import json
 import multiprocessing as mp
 import os
 import sys
-import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from minicosm.lab.child_processes import be_a_child, without_ctrl_c
 
-from .settings import BRACKETS, SPINS, TREE, WORLD
+from .page import sentence
+from .settings import BRACKETS, SPINS, TEXTS, TREE, WORLD
 
 FIRST = Path(__file__).parent / "first_view.json.gz"
 TRIES = 2  # processes that may die of one question
+LIMIT = 60.0  # seconds for an answer
 
 
 class Computer(NamedTuple):
@@ -35,7 +37,8 @@ class Computer(NamedTuple):
 
 
 _computers: list[Computer] = []  # the one that runs, if any
-_asking = threading.Lock()
+# Pages are threads, which end with them; a process ends with the thread that has started it.
+_asker = ThreadPoolExecutor(1)
 
 
 def start() -> None:
@@ -64,20 +67,32 @@ def compute(panel: str, *settings: Any) -> Any:
     known = first_view().get(_key(panel, settings))
     if known is not None:
         return known
-    with _asking:  # pages are threads
-        for _ in range(TRIES):
-            start()
-            pipe = _computers[0].pipe
-            try:
-                pipe.send((panel, settings))
+    answer, wrong = _asker.submit(_ask, panel, settings).result()
+    if not wrong:
+        return answer
+    said = sentence(RuntimeError(wrong))
+    return (dict.fromkeys(TEXTS, ""), said) if panel == "texts_of_world" else said
+
+
+def _ask(panel: str, settings: tuple[Any, ...]) -> tuple[Any, str]:
+    """The answer of the process, or what went wrong."""
+    for _ in range(TRIES):
+        start()
+        pipe = _computers[0].pipe
+        try:
+            pipe.send((panel, settings))
+            if pipe.poll(LIMIT):
                 answer, wrong = pipe.recv()
-            except (EOFError, OSError):
-                stop()
-                continue
-            if wrong:
-                raise RuntimeError(wrong)
-            return answer
-    raise RuntimeError(f"the process that computes {panel} has died, {TRIES} times")
+                return answer, wrong
+        except (EOFError, OSError):
+            stop()
+            continue
+        stop()
+        return None, f"This takes more than {LIMIT:.0f} s; it was given up."
+    return (
+        None,
+        f"The process that computes this has died, {TRIES} times; the terminal may say why.",
+    )
 
 
 def _answer_all(pipe: Any) -> None:

@@ -5,6 +5,7 @@ computed is the same.
 """
 
 from fractions import Fraction
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -14,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from minicosm.adaptation import Classifier
 from minicosm.lab import figure
 from minicosm.lab.figures import BLUE, INK, ORANGE
+from minicosm.sentences import shown
 from minicosm.theory import Condition, Theorem, all_sequences, both_scores
 from minicosm.theory.tuning import (
     covering,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_STATES, MOST_TOKENS, MOST_LENGTH = 12, 12, 24
+LONGEST = 40  # characters of a number
 BUDGET = 2000  # nodes of the search for a cover
 ENUMERATED = 1024  # sequences that a certificate tries
 ZERO = 1e-9  # what rounding may leave of a score
@@ -128,10 +131,14 @@ def read_matrix(name: str, text: str) -> Float[np.ndarray, "rows n"]:
 
 def _number(name: str, row: int, word: str) -> float:
     try:
-        return float(Fraction(word))
+        # A fraction is exact: of 1e300000000 it would have all digits.
+        value = float(Fraction(word)) if "/" in word and len(word) <= LONGEST else float(word)
+        if not isfinite(value):
+            raise ValueError
+        return value
     except (ValueError, ZeroDivisionError, OverflowError):
         raise ValueError(
-            f"{name} has {word!r} in row {row}; it must be a number such as 0.25 or 1/4"
+            f"{name} has {shown(word)} in row {row}; it must be a number such as 0.25 or 1/4"
         ) from None
 
 
@@ -166,9 +173,10 @@ def read_tokens(text: str, world: HMM) -> tuple[Int[np.ndarray, " T"], Bool[np.n
     for i, word in enumerate(words):
         if word == "?":
             continue
-        if not (word.isascii() and word.isdigit() and int(word) < world.vocab):
+        known = word.isascii() and word.isdigit() and len(word) <= LONGEST
+        if not (known and int(word) < world.vocab):
             raise ValueError(
-                f"token {i + 1} is {word!r}; it must be a number from 0 to {world.vocab - 1}, or ?"
+                f"token {i + 1} is {shown(word)}; it must be a number from 0 to {world.vocab - 1}, or ?"
             )
         tokens[i] = int(word)
     return tokens, np.array([word != "?" for word in words])

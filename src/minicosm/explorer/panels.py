@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import markov, page
-from .settings import BRACKETS, CHAIN_STEPS, SPINS, TREE, WORLD
+from .settings import BRACKETS, CHAIN_STEPS, SPINS, TEXTS, TREE, WORLD
 
 if TYPE_CHECKING:
     from .spins import Dynamics
@@ -45,7 +45,7 @@ def texts_of_world(
     try:
         world, mu = markov.draw_world(kind, hidden, vocab, seed, temperature, sparse)
     except (ValueError, TypeError) as error:
-        return dict.fromkeys(("A", "W", "p0", "mu", "tokens"), ""), page.sentence(error)
+        return dict.fromkeys(TEXTS, ""), page.sentence(error)
     made = {"A": world.A, "W": world.W, "p0": world.p0, "mu": mu}
     texts = {name: markov.as_text(values) for name, values in made.items()}
     return texts | {"tokens": markov.sampled_text(world, 0)}, ""

@@ -10,6 +10,8 @@ KINDS = {
     "softmax of random logits (Appendix E)": "softmax",
 }
 """Random worlds by what is said of them."""
+TEXTS = ("A", "W", "p0", "mu", "tokens")
+"""What is typed of a world."""
 WORLD: dict[str, Any] = {
     "kind": "covered", "hidden": 6, "vocab": 4, "seed": 3, "temperature": 0.3, "sparse": True,
 }  # fmt: skip

@@ -59,13 +59,18 @@ def writable(path: Path | str) -> Path:
     Files appear by one rename, which would also put one in the place of a device.
     """
     path = Path(path)
-    target = path.resolve()
-    if not target.parent.is_dir():
-        raise LabError(f"cannot write {path}: there is no folder {path.parent}.")
-    if target.is_dir():
-        raise LabError(f"cannot write {path}: it is a folder.")
-    if target.exists() and not target.is_file():
-        raise LabError(f"cannot write {path}: it is no regular file.")
+    try:
+        target = path.resolve()
+        if not target.parent.is_dir():
+            raise LabError(f"cannot write {path}: there is no folder {path.parent}.")
+        if target.is_dir():
+            raise LabError(f"cannot write {path}: it is a folder.")
+        if target.exists() and not target.is_file():
+            raise LabError(f"cannot write {path}: it is no regular file.")
+    except OSError as error:
+        raise LabError(f"cannot write {path}: {error.strerror or error}.") from None
+    except RuntimeError:
+        raise LabError(f"cannot write {path}: its links lead in a circle.") from None
     return target
 
 
@@ -110,7 +115,14 @@ def _jsonl(path: Path, chunks: Iterable[Chunk], metadata: str) -> None:
         for chunk in chunks:
             columns = [column.tolist() for column in chunk.values()]
             for row in zip(*columns, strict=True):
-                file.write(json.dumps(dict(zip(chunk, row, strict=True))) + "\n")
+                named = dict(zip(chunk, row, strict=True))
+                try:
+                    file.write(json.dumps(named, allow_nan=False) + "\n")
+                except ValueError:
+                    raise LabError(
+                        f"cannot write {path.name} as JSON, which has no infinite numbers and no NaN; "
+                        "choose .parquet or .npz, or other sizes."
+                    ) from None
 
 
 def _npz(path: Path, chunks: Iterable[Chunk], metadata: str) -> None:
