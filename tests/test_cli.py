@@ -1,6 +1,7 @@
 """The command line: exit codes, one sentence for bad input, JSON for programs, and speed."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -531,6 +532,15 @@ def test_a_reader_that_has_seen_enough_ends_the_command_in_silence(words):
     command.stdout.close()
     said = command.stderr.read()
     assert (command.wait(), said) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_standard_output_is_a_sentence():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "minicosm", "list", "nce"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    said = "minicosm: cannot write to standard output: No space left on device.\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_the_shell_completes_commands_options_worlds_and_ids(run):

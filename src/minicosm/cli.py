@@ -300,7 +300,7 @@ def main(argv: list[str] | None = None) -> None:
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        _say(f"cannot write to standard output: {error.strerror}.")
+        _say(f"cannot write {error.filename or 'to standard output'}: {error.strerror}.")
         code = 2
     raise SystemExit(code)
 
